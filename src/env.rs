@@ -1,0 +1,65 @@
+//! Every environment variable that the program reads, with its meaning. Nothing else reads the environment.
+//!
+//! Order of configuration: flags, then `AGENT_TEST_*`, then the origin's `MONKEY_TEST_*`, then `agent-test.toml`, then
+//! the campaign's settings.
+
+/// Where the campaign lies; default: found upwards from the working directory.
+pub const PROJECT_DIR: &str = "AGENT_TEST_PROJECT_DIR";
+/// Address of the application under test.
+pub const BASE_URL: &str = "AGENT_TEST_BASE_URL";
+/// User name for the login (the secret itself is never stored, only this name).
+pub const USERNAME: &str = "AGENT_TEST_USERNAME";
+/// Password for the login (never stored).
+pub const PASSWORD: &str = "AGENT_TEST_PASSWORD";
+/// A running WebDriver to use in place of our own chromedriver.
+pub const WEBDRIVER: &str = "AGENT_TEST_WEBDRIVER";
+/// Path of the Chromium binary.
+pub const CHROME: &str = "AGENT_TEST_CHROME";
+/// Path of the chromedriver binary.
+pub const CHROMEDRIVER: &str = "AGENT_TEST_CHROMEDRIVER";
+/// How many browsers work side by side.
+pub const WORKERS: &str = "AGENT_TEST_WORKERS";
+/// Log filter for diagnostics on stderr (`tracing` syntax).
+pub const LOG: &str = "AGENT_TEST_LOG";
+/// Identity of the session that calls (recorded with claims).
+pub const SESSION: &str = "AGENT_TEST_SESSION";
+/// Tests only: the clock stands at this RFC 3339 time.
+pub const TEST_NOW: &str = "AGENT_TEST_INTERNAL_NOW";
+/// The origin's names, read after ours.
+pub const MONKEY_BASE_URL: &str = "MONKEY_TEST_BASE_URL";
+/// The origin's user name.
+pub const MONKEY_USERNAME: &str = "MONKEY_TEST_USERNAME";
+/// The origin's password.
+pub const MONKEY_PASSWORD: &str = "MONKEY_TEST_PASSWORD";
+/// The origin's batch size.
+pub const MONKEY_BATCH_SIZE: &str = "MONKEY_TEST_BATCH_SIZE";
+/// The origin's safety switch.
+pub const MONKEY_SAFE_TO_MUTATE: &str = "MONKEY_TEST_SAFE_TO_MUTATE";
+/// No colour when set to anything.
+pub const NO_COLOR: &str = "NO_COLOR";
+/// Set by CI systems: no colour, no progress bars.
+pub const CI: &str = "CI";
+
+/// The variable's value when it is set and not empty.
+#[must_use]
+pub fn get(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Whether the variable is set and not empty.
+#[must_use]
+pub fn is_set(name: &str) -> bool {
+    get(name).is_some()
+}
+
+/// The first of these variables that is set.
+#[must_use]
+pub fn first(names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| get(name))
+}
+
+/// Whether a switch variable says yes (`1`, `true`, `yes`, `on`).
+#[must_use]
+pub fn is_true(name: &str) -> bool {
+    get(name).is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on"))
+}

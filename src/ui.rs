@@ -1,0 +1,142 @@
+//! The one printer: what goes to stdout, what to stderr, and whether there is anybody to draw a progress bar for.
+//!
+//! stdout carries the answer (text, or exactly one JSON document with `--json`); everything said on the way goes to
+//! stderr. Nothing else in the program writes to either.
+
+use std::io::{IsTerminal, Write};
+
+use indicatif::ProgressDrawTarget;
+use serde::Serialize;
+
+use crate::exit::{Exit, Failure};
+
+/// How much is said, and in which form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verbosity {
+    /// `--json`: one document on stdout.
+    pub json: bool,
+    /// `--quiet`: no notes or progress; warnings and errors only.
+    pub quiet: bool,
+    /// `--verbose`: details on stderr.
+    pub verbose: bool,
+}
+
+/// The printer.
+#[derive(Clone, Debug)]
+pub struct Ui {
+    verbosity: Verbosity,
+    color: bool,
+    terminal: bool,
+}
+
+impl Ui {
+    /// A printer for this process: colour and progress bars only on a terminal, `NO_COLOR` and `CI` honoured.
+    #[must_use]
+    pub fn new(verbosity: Verbosity) -> Self {
+        let plain = crate::env::is_set(crate::env::NO_COLOR) || crate::env::is_set(crate::env::CI);
+        let terminal = std::io::stderr().is_terminal() && !crate::env::is_set(crate::env::CI);
+        Self { verbosity, color: !plain && std::io::stdout().is_terminal(), terminal }
+    }
+
+    /// Whether `--json` was asked for.
+    #[must_use]
+    pub fn is_json(&self) -> bool {
+        self.verbosity.json
+    }
+
+    /// Whether `--quiet` was asked for.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.verbosity.quiet
+    }
+
+    /// Whether a person watches stderr on a terminal (progress bars may be drawn).
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        self.terminal && !self.verbosity.quiet
+    }
+
+    /// Whether a question can be asked: both ends are a terminal.
+    #[must_use]
+    pub fn can_ask(&self) -> bool {
+        !self.verbosity.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    /// Where progress bars are drawn.
+    #[must_use]
+    pub fn progress_target(&self) -> ProgressDrawTarget {
+        if self.is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
+    }
+
+    /// Prints text that is the answer; nothing with `--json`.
+    pub fn out(&self, text: impl AsRef<str>) {
+        if !self.verbosity.json {
+            write_line(&mut std::io::stdout().lock(), text.as_ref());
+        }
+    }
+
+    /// Prints text that is the answer whether or not `--json` was given (a schema, a completion script).
+    pub fn raw(&self, text: impl AsRef<str>) {
+        write_line(&mut std::io::stdout().lock(), text.as_ref());
+    }
+
+    /// Prints the one JSON document; nothing without `--json`.
+    pub fn json(&self, value: &impl Serialize) {
+        if self.verbosity.json {
+            let text = serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+            write_line(&mut std::io::stdout().lock(), &text);
+        }
+    }
+
+    /// Says something on the way (stderr).
+    pub fn note(&self, text: impl AsRef<str>) {
+        if !self.verbosity.quiet {
+            write_line(&mut std::io::stderr().lock(), text.as_ref());
+        }
+    }
+
+    /// Says a detail (stderr, only with `--verbose`).
+    pub fn detail(&self, text: impl AsRef<str>) {
+        if self.verbosity.verbose {
+            write_line(&mut std::io::stderr().lock(), text.as_ref());
+        }
+    }
+
+    /// Warns (stderr).
+    pub fn warn(&self, text: impl AsRef<str>) {
+        let label = self.paint("33", "warning:");
+        write_line(&mut std::io::stderr().lock(), &format!("{label} {}", text.as_ref()));
+    }
+
+    /// Prints a failure for the reader, or as the one JSON document, and gives back its exit code.
+    pub fn failure(&self, failure: &Failure) -> Exit {
+        if self.verbosity.json {
+            self.json(&serde_json::json!({
+                "error": { "code": failure.code, "message": failure.message, "hint": failure.hint },
+                "exitCode": failure.exit.code(),
+            }));
+        }
+        let label = self.paint("31", "error:");
+        let mut text = format!("{label} {}", failure.message);
+        if let Some(hint) = &failure.hint {
+            text.push_str(&format!("\n{} {hint}", self.paint("36", "hint:")));
+        }
+        write_line(&mut std::io::stderr().lock(), &text);
+        failure.exit
+    }
+
+    /// The text in an ANSI colour, where colour is wanted.
+    #[must_use]
+    pub fn paint(&self, ansi: &str, text: &str) -> String {
+        if self.color { format!("\u{1b}[{ansi}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+/// A closed pipe on the other side is not our failure.
+fn write_line(target: &mut dyn Write, text: &str) {
+    let _ = target.write_all(text.as_bytes());
+    if !text.ends_with('\n') {
+        let _ = target.write_all(b"\n");
+    }
+    let _ = target.flush();
+}

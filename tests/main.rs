@@ -1,0 +1,3 @@
+//! One binary of tests that start the built program. One module per feature; each line says what belongs there.
+
+mod sandbox;
