@@ -13,6 +13,7 @@
 
 #![doc(test(attr(deny(warnings))))]
 
+pub mod browser;
 pub mod cli;
 pub mod env;
 pub mod event;

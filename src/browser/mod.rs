@@ -1,0 +1,30 @@
+//! The browser: WebDriver sessions and the driver process; the screen (what is on it, what changed, is it still);
+//! evidence (requests, exceptions, console, dialogs); the guard at the network.
+//!
+//! Technique, where it departs from `explorer.md`: listeners, closed shadow roots and pending timers are remembered by a
+//! hook that runs before the page's code (in place of one listing call per look), so a look is exactly one round trip;
+//! role and name are the browser's own (`computedRole`, `computedName`). The session is WebDriver's; looks, input and the
+//! guard go over the browser's DevTools socket, because a request can only be stopped there.
+
+mod cdp;
+mod evidence;
+mod guard;
+mod pump;
+mod screen;
+mod session;
+pub mod words;
+
+pub use cdp::{Cdp, CdpError, CdpEvent};
+pub use evidence::{Evidence, Mark, Note, Request, Since};
+pub use guard::{Decision, Mode, Outgoing, Policy};
+pub use screen::{Element, Found, Frame, Layer, Look, Overlay, Point, Still, Table, Tally, Toast};
+pub use session::{Session, SessionError, SessionOptions};
+
+/// Installs the TLS provider, once; every HTTP client needs it.
+pub fn install_tls() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        // Already installed by a host program: theirs is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}

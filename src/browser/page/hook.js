@@ -1,0 +1,176 @@
+// Runs in every document before the page's own code. Remembers what cannot be asked for later: event listeners, closed
+// shadow roots, pending timers, effects that leave no mark in the document, and when the document last changed.
+// Wrapped functions are proxies of the originals, so that they look native and always call through.
+(() => {
+  const KEY = Symbol.for('agent-test');
+  if (window[KEY]) {
+    window[KEY].attach(document);
+    return;
+  }
+  const api = {};
+  Object.defineProperty(window, KEY, { value: api });
+  const now = () => performance.now();
+  const setTimer = window.setTimeout.bind(window);
+  api.later = setTimer;
+  api.now = now;
+  api.born = now();
+  api.doc = Math.random().toString(36).slice(2, 10);
+
+  const wrap = (owner, name, around) => {
+    const original = owner && owner[name];
+    if (typeof original !== 'function') return;
+    const descriptor = Object.getOwnPropertyDescriptor(owner, name);
+    if (descriptor && (!descriptor.configurable || descriptor.get)) return;
+    try {
+      Object.defineProperty(owner, name, { ...(descriptor ?? { writable: true, configurable: true, enumerable: true }), value: new Proxy(original, { apply: around }) });
+    } catch { /* a page may forbid it */ }
+  };
+
+  // Listeners: element -> Map(type -> count).
+  const listeners = new WeakMap();
+  api.listeners = (target) => listeners.get(target);
+  wrap(EventTarget.prototype, 'addEventListener', (target, self, args) => {
+    const owner = self ?? window;
+    const [type, handler] = args;
+    if (handler && typeof type === 'string' && (typeof owner === 'object')) {
+      let types = listeners.get(owner);
+      if (!types) listeners.set(owner, (types = new Map()));
+      types.set(type, (types.get(type) ?? 0) + 1);
+    }
+    return Reflect.apply(target, self, args);
+  });
+  wrap(EventTarget.prototype, 'removeEventListener', (target, self, args) => {
+    const types = listeners.get(self ?? window);
+    const count = types?.get(args[0]);
+    if (count > 1) types.set(args[0], count - 1);
+    else if (count === 1) types.delete(args[0]);
+    return Reflect.apply(target, self, args);
+  });
+
+  // Closed shadow roots, for the walk; the page never sees them.
+  const roots = new WeakMap();
+  api.shadow = (host) => host.shadowRoot ?? roots.get(host) ?? null;
+  wrap(Element.prototype, 'attachShadow', (target, self, args) => {
+    const root = Reflect.apply(target, self, args);
+    roots.set(self, root);
+    api.attach(root);
+    return root;
+  });
+
+  // Effects that leave no mark in the document.
+  api.effects = [];
+  const effect = (name) => { if (api.effects.length < 200) api.effects.push(name); };
+  wrap(window, 'print', () => effect('print'));
+  wrap(window, 'scrollTo', (target, self, args) => { effect('scroll'); return Reflect.apply(target, self, args); });
+  wrap(Element.prototype, 'scrollIntoView', (target, self, args) => { if (!api.quiet) effect('scroll'); return Reflect.apply(target, self, args); });
+  if (window.Clipboard) wrap(Clipboard.prototype, 'writeText', (target, self, args) => { effect('clipboard'); return Reflect.apply(target, self, args); });
+  wrap(Document.prototype, 'execCommand', (target, self, args) => { effect('command'); return Reflect.apply(target, self, args); });
+  if (window.Storage) {
+    wrap(Storage.prototype, 'setItem', (target, self, args) => { effect('storage'); return Reflect.apply(target, self, args); });
+    wrap(Storage.prototype, 'removeItem', (target, self, args) => { effect('storage'); return Reflect.apply(target, self, args); });
+  }
+  if (window.HTMLMediaElement) wrap(HTMLMediaElement.prototype, 'play', (target, self, args) => { effect('play'); return Reflect.apply(target, self, args); });
+
+  // Timers. A one-shot timer that is due soon is work to wait for; chains and intervals that go on are a ticker.
+  const SOON = 1600;
+  const timers = new Map();
+  const seen = new Map();
+  let level = 0;
+  let source = null;
+  const inside = (from, depth, self, handler, rest) => {
+    const before = [level, source];
+    level = depth;
+    source = from;
+    try {
+      return Reflect.apply(handler, self, rest);
+    } finally {
+      level = before[0];
+      // The observer's callback and promise reactions run before the next task.
+      setTimer(() => { if (source === from) source = before[1]; }, 0);
+    }
+  };
+  wrap(window, 'setTimeout', (target, self, args) => {
+    const [handler] = args;
+    if (typeof handler !== 'function') return Reflect.apply(target, self, args);
+    const delay = Math.max(0, Number(args[1]) || 0);
+    const depth = level + 1;
+    const times = (seen.get(delay) ?? 0) + 1;
+    seen.set(delay, times);
+    const chain = depth > 3 || times > 12 ? { born: source?.born ?? api.born } : source;
+    let id = 0;
+    const run = function (...rest) {
+      timers.delete(id);
+      return inside(chain, depth, this, handler, rest);
+    };
+    id = Reflect.apply(target, self, [run, ...args.slice(1)]);
+    if (delay <= SOON && depth <= 3 && times <= 12) timers.set(id, now() + delay);
+    return id;
+  });
+  wrap(window, 'clearTimeout', (target, self, args) => {
+    timers.delete(args[0]);
+    return Reflect.apply(target, self, args);
+  });
+  wrap(window, 'setInterval', (target, self, args) => {
+    const [handler] = args;
+    if (typeof handler !== 'function') return Reflect.apply(target, self, args);
+    const from = { born: now() };
+    const run = function (...rest) { return inside(from, 4, this, handler, rest); };
+    return Reflect.apply(target, self, [run, ...args.slice(1)]);
+  });
+  let frames = 0;
+  wrap(window, 'requestAnimationFrame', (target, self, args) => {
+    const [handler] = args;
+    if (typeof handler !== 'function') return Reflect.apply(target, self, args);
+    const from = source?.frames ? source : { born: now(), frames: true };
+    const run = function (...rest) { frames += 1; return inside(from, level, this, handler, rest); };
+    return Reflect.apply(target, self, [run, ...args.slice(1)]);
+  });
+
+  // Changes. A change that a ticker older than YOUNG makes is background: nobody waits for it, and it is no effect.
+  const YOUNG = 1500;
+  api.changed = now();
+  api.changes = 0;
+  api.background = 0;
+  const observer = new MutationObserver((records) => {
+    if (source && now() - source.born > YOUNG) {
+      api.background += records.length;
+      return;
+    }
+    api.changed = now();
+    api.changes += records.length;
+  });
+  api.attach = (root) => {
+    observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+  };
+  api.attach(document);
+  // Values, checks and scrolling do not show as mutations.
+  for (const type of ['input', 'change', 'toggle', 'focusin', 'scroll']) {
+    EventTarget.prototype.addEventListener.call(document, type, () => {
+      if (type === 'focusin') api.focused = (api.focused ?? 0) + 1;
+      else if (type === 'scroll') { if (!api.quiet) api.scrolled = (api.scrolled ?? 0) + 1; }
+      else { api.changes += 1; api.changed = now(); }
+    }, { capture: true, passive: true });
+  }
+  listeners.delete(document);
+
+  api.pending = () => {
+    const t = now();
+    let soon = 0;
+    for (const [id, due] of timers) {
+      if (due < t - 1000) timers.delete(id);
+      else soon += 1;
+    }
+    return soon;
+  };
+  api.moving = () => {
+    try {
+      return document.getAnimations().some((animation) => {
+        if (animation.playState !== 'running') return false;
+        const { endTime } = animation.effect?.getComputedTiming() ?? {};
+        return Number.isFinite(endTime) && endTime < 5000;
+      });
+    } catch {
+      return false;
+    }
+  };
+})();

@@ -1,0 +1,647 @@
+// The look: one walk over the document, its open and closed shadow roots and its same-origin frames. Returns every
+// interactive element with what is needed to name it, to tell it from others and to find it again, and what is open.
+(() => {
+  const KEY = Symbol.for('agent-test');
+  const api = window[KEY];
+  if (!api || api.look) return;
+
+  const squash = (text) => String(text ?? '').replace(/[\uE000-\uF8FF]/g, '').replace(/\s+/g, ' ').trim();
+  const cut = (text, most = 160) => { const flat = squash(text); return flat.length > most ? flat.slice(0, most - 1) + '…' : flat; };
+  const uids = new WeakMap();
+  const byUid = new Map();
+  let next = 1;
+  const uidOf = (element) => {
+    let uid = uids.get(element);
+    if (!uid) { uid = next++; uids.set(element, uid); byUid.set(uid, new WeakRef(element)); }
+    return uid;
+  };
+  api.element = (uid) => byUid.get(uid)?.deref() ?? null;
+  api.uidOf = uidOf;
+
+  const TEST_IDS = ['data-testid', 'data-test-id', 'data-test', 'data-qa', 'data-cy'];
+  const parentOf = (node) => node.assignedSlot ?? node.parentNode ?? (node instanceof ShadowRoot || node.host ? node.host : null);
+  const parentElementOf = (element) => {
+    let node = element.parentNode;
+    if (node && node.nodeType === 11) node = node.host ?? null;
+    return node && node.nodeType === 1 ? node : null;
+  };
+  api.parentElementOf = parentElementOf;
+  const containsComposed = (outer, inner) => {
+    for (let node = inner; node; node = parentElementOf(node)) if (node === outer) return true;
+    return false;
+  };
+  api.containsComposed = containsComposed;
+
+  const styleOf = (element) => element.ownerDocument.defaultView?.getComputedStyle(element);
+
+  // Rectangles of the element, or of its children when it has no box of its own.
+  const rectsOf = (element) => {
+    let rects = [...element.getClientRects()].filter((r) => r.width >= 1 && r.height >= 1);
+    if (!rects.length && (styleOf(element)?.display === 'contents' || element.localName === 'a')) {
+      rects = [...element.children].flatMap((child) => [...child.getClientRects()]).filter((r) => r.width >= 1 && r.height >= 1);
+      if (!rects.length && element.firstChild) {
+        const range = element.ownerDocument.createRange();
+        range.selectNodeContents(element);
+        rects = [...range.getClientRects()].filter((r) => r.width >= 1 && r.height >= 1);
+      }
+    }
+    return rects;
+  };
+  api.rectsOf = rectsOf;
+
+  const visible = (element, memo) => {
+    if (element.checkVisibility && styleOf(element)?.display !== 'contents' && !element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) return false;
+    const rects = rectsOf(element);
+    if (!rects.length) return false;
+    // Cut away by an ancestor that hides what overflows, and cannot be scrolled by a person.
+    let box = rects[0];
+    let left = box.left, top = box.top, right = box.right, bottom = box.bottom;
+    let fixed = styleOf(element)?.position === 'fixed';
+    for (let node = parentElementOf(element); node && !fixed; node = parentElementOf(node)) {
+      if (node === node.ownerDocument.body || node === node.ownerDocument.documentElement) break;
+      let style = memo.get(node);
+      if (!style) {
+        const computed = styleOf(node);
+        style = { x: computed.overflowX, y: computed.overflowY, position: computed.position, opacity: computed.opacity, display: computed.display };
+        if (style.x !== 'visible' || style.y !== 'visible') style.rect = node.getBoundingClientRect();
+        memo.set(node, style);
+      }
+      if (style.opacity === '0' && !containsComposed(node, node.ownerDocument.activeElement)) return false;
+      if (style.rect && style.display !== 'contents') {
+        const hides = (value) => value === 'hidden' || value === 'clip';
+        if (hides(style.x)) { left = Math.max(left, style.rect.left); right = Math.min(right, style.rect.right); }
+        if (hides(style.y)) { top = Math.max(top, style.rect.top); bottom = Math.min(bottom, style.rect.bottom); }
+        if (right - left < 2 || bottom - top < 2) return false;
+      }
+      if (style.position === 'fixed') fixed = true;
+    }
+    const view = element.ownerDocument.defaultView;
+    // Left of or above everything that can be scrolled to.
+    if (right + view.scrollX <= 0 || bottom + view.scrollY <= 0) return false;
+    return true;
+  };
+
+  const FALLBACK_ROLES = { A: 'link', BUTTON: 'button', SELECT: 'combobox', TEXTAREA: 'textbox', SUMMARY: 'button', AREA: 'link' };
+  const roleOf = (element) => {
+    const computed = element.computedRole;
+    if (computed && computed !== 'generic' && computed !== 'none') return computed;
+    const attribute = element.getAttribute('role');
+    if (attribute) return attribute.split(/\s+/)[0];
+    if (element.localName === 'summary') return 'button';
+    if (element.localName === 'input') {
+      const type = element.type;
+      if (type === 'checkbox' || type === 'radio') return type;
+      if (['button', 'submit', 'reset', 'image', 'file', 'color'].includes(type)) return 'button';
+      return 'textbox';
+    }
+    return FALLBACK_ROLES[element.tagName] ?? 'generic';
+  };
+  const labelTextOf = (element) => cut([...(element.labels ?? [])].map((label) => label.textContent).join(' '));
+  const textOf = (element) => cut(element.innerText ?? element.textContent);
+  const nameOf = (element) => {
+    const computed = squash(element.computedName);
+    if (computed) return cut(computed);
+    const root = element.getRootNode();
+    const by = (element.getAttribute('aria-labelledby') ?? '').split(/\s+/).filter(Boolean).map((id) => root.getElementById?.(id)?.textContent).join(' ');
+    const own = squash(by) || squash(element.getAttribute('aria-label')) || labelTextOf(element);
+    if (own) return cut(own);
+    const input = /^(input|textarea|select)$/.test(element.localName);
+    if (input && ['button', 'submit', 'reset'].includes(element.type) && element.value) return cut(element.value);
+    const text = input ? '' : textOf(element);
+    if (text) return text;
+    const inner = element.querySelector?.('img[alt], svg title, [aria-label], [title]');
+    const other = squash(element.getAttribute('title')) || squash(element.getAttribute('placeholder'))
+      || squash(inner?.getAttribute('alt') ?? inner?.getAttribute('aria-label') ?? inner?.getAttribute('title') ?? inner?.textContent);
+    if (other) return cut(other);
+    if (input) return cut(element.name || element.type);
+    const icon = [...(element.querySelectorAll?.('[class]') ?? []), element].map((e) => e.getAttribute('class') ?? '').join(' ').match(/(?:fa|bi|icon|mdi|glyphicon|ion|ti|lucide)-([a-z][a-z0-9-]*)/);
+    return icon ? icon[1].replace(/-/g, ' ') : '';
+  };
+  api.nameOf = nameOf;
+  api.roleOf = roleOf;
+
+  const stableId = (id) => id && id.length <= 40 && !/\d{4,}|[0-9a-f]{8}-|:|^ember|^react|^radix|^headlessui|^mui-|[0-9a-f]{10,}/i.test(id);
+  const cssOf = (element) => {
+    const root = element.getRootNode();
+    const parts = [];
+    for (let node = element; node && node.nodeType === 1; node = node.parentElement) {
+      if (stableId(node.id)) {
+        const byId = '#' + CSS.escape(node.id);
+        if (root.querySelectorAll(byId).length === 1) { parts.unshift(byId); break; }
+      }
+      if (node.localName === 'html') break;
+      if (node.localName === 'body') { parts.unshift('body'); break; }
+      let index = 1;
+      let same = 0;
+      for (const sibling of node.parentNode?.children ?? []) {
+        if (sibling.localName !== node.localName) continue;
+        same += 1;
+        if (sibling === node) index = same;
+      }
+      parts.unshift(same > 1 ? `${node.localName}:nth-of-type(${index})` : node.localName);
+    }
+    return parts.join(' > ');
+  };
+  const chainOf = (element) => {
+    const shadow = [];
+    for (let root = element.getRootNode(); root.nodeType === 11 && root.host; root = root.host.getRootNode()) shadow.unshift(cssOf(root.host));
+    return shadow;
+  };
+
+  const NATIVE = new Set(['button', 'select', 'textarea', 'summary']);
+  const ROLES = new Set(['button', 'link', 'tab', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'option', 'checkbox', 'radio', 'switch', 'treeitem', 'combobox', 'slider', 'spinbutton', 'textbox', 'searchbox']);
+  const CLICKS = ['click', 'mousedown', 'mouseup', 'pointerdown', 'pointerup', 'dblclick', 'contextmenu', 'touchstart', 'touchend', 'auxclick'];
+  const HOVERS = ['mouseenter', 'mouseover', 'pointerenter', 'pointerover'];
+  const PROP = /^(\$\$|__)?(on)?(click|press|tap|mousedown|pointerdown|select)$/i;
+
+  const handlerTypes = (element) => {
+    const types = new Set(api.frameApi(element).listeners(element)?.keys() ?? []);
+    for (const type of [...CLICKS, ...HOVERS, 'keydown']) if (typeof element['on' + type] === 'function') types.add(type);
+    // A framework keeps the element's own handlers in a property.
+    for (const key of Object.getOwnPropertyNames(element)) {
+      const value = element[key];
+      if (typeof value === 'function' && PROP.test(key)) types.add('click');
+      else if (value && typeof value === 'object' && /props|handlers|events|vei|listeners/i.test(key)) {
+        const bag = Object.keys(value).slice(0, 60);
+        const has = (pattern) => bag.some((name) => pattern.test(name) && typeof (value[name]?.value ?? value[name]) === 'function');
+        if (has(/^(on)?(click|mouse_?down|pointer_?down|dbl_?click)$/i)) types.add('click');
+        else if (/reactProps/.test(key)) { types.delete('click'); }
+      }
+    }
+    return types;
+  };
+  api.frameApi = (element) => element.ownerDocument.defaultView?.[KEY] ?? api;
+
+  const jqueryTargets = (element) => {
+    try {
+      const view = element.ownerDocument.defaultView;
+      const events = view.jQuery?._data?.(element, 'events');
+      const found = [];
+      for (const type of ['click', 'mousedown', 'mouseup']) for (const one of events?.[type] ?? []) if (one.selector) found.push(one.selector);
+      return found;
+    } catch {
+      return [];
+    }
+  };
+
+  const LANDMARKS = { nav: 'navigation', header: 'banner', footer: 'contentinfo', aside: 'complementary', main: 'main' };
+  const landmarkOf = (element) => {
+    for (let node = element; node; node = parentElementOf(node)) {
+      const role = node.getAttribute('role');
+      if (role && /^(navigation|banner|contentinfo|complementary|main|menubar)$/.test(role)) return role;
+      const own = LANDMARKS[node.localName];
+      if (own && !(own === 'banner' && parentElementOf(node)?.closest?.('main, article, section, [role=dialog]'))) return own;
+    }
+    return '';
+  };
+
+  const CONFIRM = /\b(are you sure|really|confirm|cannot be undone|can't be undone|permanently|sicher|wirklich|sûr|seguro|sicuro|tem certeza|確認|确定|确认)\b|確認|确定|确认|정말|уверены/i;
+  const overlayKind = (element, style) => {
+    const role = element.getAttribute('role');
+    if (role === 'alertdialog') return 'alertdialog';
+    if (role === 'dialog' || element.getAttribute('aria-modal') === 'true' || (element.localName === 'dialog' && element.open)) return 'dialog';
+    if (role === 'menu' || role === 'listbox' && (style.position === 'absolute' || style.position === 'fixed')) return 'menu';
+    try { if (element.hasAttribute('popover') && element.matches(':popover-open')) return 'popover'; } catch { /* no popover */ }
+    if (style.position === 'fixed' || style.position === 'absolute') {
+      const word = ` ${element.getAttribute('class') ?? ''} ${element.id} `;
+      if (/[\s_-](modal|dialog|drawer|offcanvas|lightbox|swal2-popup|popup-window|ui-dialog)(?=[\s_-]|$)/i.test(word) && !/backdrop|overlay/i.test(word)) return 'dialog';
+      if (/[\s_-](dropdown-menu|dropdown|menu|submenu|popover|autocomplete|select2-dropdown|datepicker|daterangepicker|flatpickr-calendar|tooltip-menu)(?=[\s_-]|$)/i.test(word)) return 'menu';
+    }
+    return null;
+  };
+
+  const ERROR_TEXT = /\b(error|failed|failure|went wrong|exception|could not|unable to|not found|forbidden|unauthori[sz]ed|denied|fehler|erreur|échec|fallo|errore|erro|ошибка)\b|错误|失败|エラー|오류/i;
+
+  // The look itself.
+  api.look = (options) => {
+    const most = options?.nodes ?? 50000;
+    const memo = new Map();
+    const elements = [];
+    const overlays = [];
+    const toasts = [];
+    const frames = [];
+    const broken = [];
+    const texts = [];
+    let nodes = 0;
+    let truncated = false;
+    let passwords = 0;
+    let spinners = 0;
+    let frameCount = 0;
+    const tables = [];
+    const tabs = [];
+    const found = [];
+
+    const walkRoot = (root, frame, offset, depth) => {
+      const delegated = [];
+      const stack = [...(root.children ?? [])].reverse();
+      while (stack.length) {
+        const element = stack.pop();
+        nodes += 1;
+        if (nodes > most) { truncated = true; return; }
+        const name = element.localName;
+        if (name === 'script' || name === 'style' || name === 'template' || name === 'head' || name === 'noscript') continue;
+        if (element.inert) continue;
+        const shadow = api.frameApi(element).shadow(element);
+        consider(element, name, frame, offset, depth, delegated);
+        if (name === 'iframe' || name === 'frame') {
+          enterFrame(element, frame, offset, depth);
+          continue;
+        }
+        if (name === 'svg' && !element.querySelector('a, [role], [onclick]')) continue;
+        for (let i = element.children.length - 1; i >= 0; i -= 1) stack.push(element.children[i]);
+        if (shadow) for (let i = shadow.children.length - 1; i >= 0; i -= 1) stack.push(shadow.children[i]);
+      }
+    };
+
+    const enterFrame = (element, frame, offset, depth) => {
+      const rect = element.getBoundingClientRect();
+      const css = cssOf(element);
+      if (rect.width < 2 || rect.height < 2) return;
+      let inner = null;
+      try { inner = element.contentDocument; } catch { inner = null; }
+      if (!inner || !inner.defaultView?.[KEY]) {
+        frames.push({ css, url: element.src || '', skipped: inner ? 'not ready' : 'another origin' });
+        return;
+      }
+      if (depth >= 3 || frameCount >= 20) {
+        frames.push({ css, url: inner.URL, skipped: 'frames nested too deep' });
+        return;
+      }
+      frameCount += 1;
+      frames.push({ css, url: inner.URL, skipped: null });
+      const style = styleOf(element);
+      const dx = rect.left + element.clientLeft + (parseFloat(style.paddingLeft) || 0);
+      const dy = rect.top + element.clientTop + (parseFloat(style.paddingTop) || 0);
+      walkRoot(inner, [...frame, ...chainOf(element).map((css) => '>>' + css), css], { x: offset.x + dx, y: offset.y + dy }, depth + 1);
+    };
+
+    const consider = (element, name, frame, offset, depth, delegated) => {
+      const attribute = (key) => element.getAttribute(key);
+      if (name === 'img' && element.complete && element.naturalWidth === 0 && element.currentSrc && !/^data:/.test(element.currentSrc)) {
+        if (element.checkVisibility?.() !== false) broken.push(element.currentSrc);
+      }
+      if (name === 'input' && element.type === 'password' && visible(element, memo)) passwords += 1;
+      const role = attribute('role');
+      if ((name === 'table' || role === 'grid' || role === 'table' || role === 'treegrid') && tables.length < 5 && visible(element, memo)) {
+        const rows = [...element.querySelectorAll('tbody > tr, [role=row]')].filter((row) => row.querySelector('td, [role=cell], [role=gridcell]'));
+        const heads = [...element.querySelectorAll('thead th, [role=columnheader]')];
+        tables.push({ element, rows, headers: (heads.length ? heads : [...element.querySelectorAll('tr:first-child th')]).map((th) => cut(th.innerText, 60)).filter(Boolean) });
+      }
+      if ((role === 'tab') && tabs.length < 40 && visible(element, memo)) tabs.push(nameOf(element));
+      const style = (role || element.hasAttribute('class') || element.id || name === 'dialog' || element.hasAttribute('popover') || element.hasAttribute('style')) ? styleOf(element) : null;
+      if (style && style.display !== 'none') {
+        const kind = overlayKind(element, style);
+        if (kind && visible(element, memo) && Number(style.opacity) > 0.01) {
+          const parent = overlays.find((o) => o.kind === kind && containsComposed(o.element, element));
+          if (!parent) overlays.push({ element, kind, frame: frame.length });
+        }
+        const live = role === 'alert' || role === 'status' || /^(polite|assertive)$/.test(attribute('aria-live') ?? '');
+        const word = ` ${attribute('class') ?? ''} `;
+        const fixed = style.position === 'fixed' || style.position === 'absolute';
+        if ((live || /[\s_-](toast|snackbar|notification|flash|alert|growl|message-box|toastr)(?=[\s_-]|$)/i.test(word)) && toasts.length < 20 && visible(element, memo)) {
+          const text = cut(element.innerText, 300);
+          if (text && !toasts.some((t) => containsComposed(t.element, element) || containsComposed(element, t.element))) {
+            toasts.push({ element, text, live, fixed, error: ERROR_TEXT.test(text) || /danger|error/i.test(word) });
+          }
+        }
+        if (/[\s_-](spinner|loader|loading|skeleton)(?=[\s_-]|$)/i.test(word) || attribute('aria-busy') === 'true' || role === 'progressbar' && !attribute('aria-valuenow')) {
+          if (visible(element, memo)) spinners += 1;
+        }
+      }
+
+      // Is it a control?
+      let why = null;
+      let strong = false;
+      if ((name === 'a' || name === 'area') && element.hasAttribute('href')) { why = 'link'; strong = true; }
+      else if (NATIVE.has(name)) { why = 'native'; strong = true; }
+      else if (name === 'input' && element.type !== 'hidden') { why = 'native'; strong = true; }
+      else if (role && ROLES.has(role)) { why = 'role'; strong = true; }
+      else if (element.isContentEditable && !parentElementOf(element)?.isContentEditable) { why = 'editable'; strong = true; }
+      const types = handlerTypes(element);
+      const clicks = CLICKS.some((type) => types.has(type));
+      const hovers = HOVERS.some((type) => types.has(type));
+      if (name === 'html' || name === 'body') {
+        for (const selector of jqueryTargets(element)) delegated.push({ element, selector });
+        return;
+      }
+      for (const selector of jqueryTargets(element)) delegated.push({ element, selector });
+      if (!why && clicks) why = 'listener';
+      if (!why && name !== 'iframe' && name !== 'label') {
+        const cursor = styleOf(element)?.cursor;
+        if (cursor === 'pointer') {
+          const parent = parentElementOf(element);
+          if (!parent || styleOf(parent)?.cursor !== 'pointer') why = 'pointer';
+        }
+      }
+      if (!why && name === 'label' && element.control && !visible(element.control, memo)) { why = 'label'; strong = true; }
+      if (!why && element.hasAttribute('tabindex') && element.tabIndex >= 0 && (types.has('keydown') || types.has('keyup'))) why = 'listener';
+      const opens = hovers || attribute('aria-haspopup') && attribute('aria-haspopup') !== 'false' || name === 'li';
+      if (!why && opens) {
+        // A menu that only shows while the pointer is over its parent.
+        const hidden = name === 'li' || attribute('aria-haspopup') ? element.querySelector(':scope ul a[href], :scope ul button, :scope [role=menu] [role=menuitem], :scope menu button') : null;
+        if (hovers || (hidden && hidden.checkVisibility && !hidden.checkVisibility({ visibilityProperty: true }))) why = 'hover';
+      }
+      if (!why) return;
+      found.push({ element, why, strong, types, clicks, hovers, frame, offset, depth });
+    };
+
+    const resolveDelegated = (delegated) => {
+      for (const { element, selector } of delegated) {
+        let targets = [];
+        try { targets = [...element.querySelectorAll(selector)].slice(0, 400); } catch { continue; }
+        for (const target of targets) {
+          if (found.some((f) => f.element === target)) continue;
+          found.push({ element: target, why: 'listener', strong: false, types: new Set(['click']), clicks: true, hovers: false, frame: [], offset: { x: 0, y: 0 }, depth: 0 });
+        }
+      }
+    };
+
+    // The top document, with jQuery's delegated handlers resolved afterwards.
+    const collected = [];
+    const originalPush = Array.prototype.push;
+    walkRoot(document, [], { x: 0, y: 0 }, 0);
+    const jq = [];
+    if (window.jQuery?._data) {
+      for (const owner of [document, document.body]) if (owner) for (const selector of jqueryTargets(owner)) originalPush.call(jq, { element: owner === document ? document.documentElement : owner, selector });
+      resolveDelegated(jq);
+    }
+
+    // Nested candidates: a container that only delegates is no control; a part without a handler of its own is not another one.
+    const set = new Map(found.map((f) => [f.element, f]));
+    const inner = new Map();
+    for (const f of found) {
+      for (let node = parentElementOf(f.element); node; node = parentElementOf(node)) {
+        const outer = set.get(node);
+        if (outer) { inner.set(outer.element, (inner.get(outer.element) ?? 0) + 1); f.outer = f.outer ?? outer; }
+      }
+    }
+    const kept = [];
+    for (const f of found) {
+      const { element, why } = f;
+      if (!visible(element, memo)) continue;
+      const nested = inner.get(element) ?? 0;
+      if (why === 'listener' || why === 'pointer') {
+        if (nested && why === 'pointer') continue;
+        if (why === 'pointer' && f.outer && f.outer.why !== 'hover') continue;
+        if (why === 'listener') {
+          const strongInside = found.some((other) => other !== f && containsComposed(element, other.element) && visible(other.element, memo));
+          const big = element.children.length > 1;
+          if (strongInside && (big || nested > 0) && styleOf(element)?.cursor !== 'pointer') continue;
+          if (strongInside && found.some((other) => other !== f && other.outer === f && other.why !== 'pointer' && element.childElementCount === 1)) continue;
+          const rect = element.getBoundingClientRect();
+          if (rect.width * rect.height > innerWidth * innerHeight * 0.6 && styleOf(element)?.cursor !== 'pointer') continue;
+          if (element.localName === 'label' || (f.outer?.strong && !f.types.size)) continue;
+          // One listener on a list: its items are the controls.
+          const items = [...element.children].filter((child) => child.localName === element.children[0].localName && visible(child, memo));
+          if (!strongInside && items.length >= 2 && items.length === element.childElementCount && /^(ul|ol|table|tbody|div|section|nav|menu)$/.test(element.localName) && items.every((item) => (item.getAttribute('class') ?? '').split(' ')[0] === (items[0].getAttribute('class') ?? '').split(' ')[0]) && styleOf(element)?.cursor !== 'pointer') {
+            for (const item of items.slice(0, 50)) kept.push({ ...f, element: item, why: 'delegated' });
+            continue;
+          }
+        }
+      }
+      if (why === 'hover' && f.hovers && !f.clicks) {
+        const text = textOf(element);
+        if (!text || nested > 3 || element.getBoundingClientRect().height > 200) continue;
+      }
+      if (why === 'label' && f.outer?.strong) continue;
+      if (element.localName === 'option' ) continue;
+      kept.push(f);
+    }
+
+    const overlayOf = (element) => {
+      for (let i = overlays.length - 1; i >= 0; i -= 1) if (containsComposed(overlays[i].element, element)) return i;
+      return -1;
+    };
+    const layerOf = (element) => {
+      for (let node = element; node && node.localName !== 'body'; node = parentElementOf(node)) {
+        const style = memo.get(node) ?? styleOf(node);
+        if (style.position === 'fixed' || style.position === 'absolute') {
+          const full = styleOf(node);
+          if (full.zIndex !== 'auto' && Number(full.zIndex) > 0 || style.position === 'fixed') {
+            const rect = node.getBoundingClientRect();
+            return { uid: uidOf(node), share: Math.round((rect.width * rect.height) / (innerWidth * innerHeight) * 100) / 100, fixed: style.position === 'fixed' };
+          }
+        }
+      }
+      return null;
+    };
+
+    for (const f of kept.slice(0, 3000)) {
+      const { element, frame, offset } = f;
+      const rects = rectsOf(element);
+      if (!rects.length) continue;
+      const rect = rects[0];
+      const role = roleOf(element);
+      const label = nameOf(element);
+      const row = element.closest('tr, [role=row]');
+      const table = row?.closest('table, [role=grid], [role=table], [role=treegrid]');
+      let rowIndex = null;
+      let tableIndex = null;
+      if (row && table) {
+        const known = tables.findIndex((t) => t.element === table);
+        if (known >= 0) {
+          const at = tables[known].rows.indexOf(row);
+          if (at >= 0) { rowIndex = at; tableIndex = known; }
+        }
+      }
+      const disabled = element.disabled === true || element.getAttribute('aria-disabled') === 'true' || element.matches?.(':disabled') || /(^|\s)(disabled|is-disabled)(\s|$)/.test(element.getAttribute('class') ?? '') && styleOf(element)?.pointerEvents === 'none' || false;
+      const testId = TEST_IDS.map((key) => element.getAttribute(key)).find(Boolean) ?? null;
+      const classes = (element.getAttribute('class') ?? '').split(/\s+/).filter((c) => c && !/^(active|open|show|selected|hover|focus|disabled|current)$|\d/.test(c)).sort().join('.');
+      const listParent = parentElementOf(row ?? element);
+      const group = (() => {
+        const path = [];
+        for (let node = element, i = 0; node && i < 4 && node.localName !== 'body'; node = parentElementOf(node), i += 1) path.push(node.localName + '.' + ((node.getAttribute('class') ?? '').split(/\s+/).filter((c) => c && !/\d|^(active|open|show|selected|disabled|current|menu-open)$/.test(c)).sort().join('.')));
+        return path.join('<');
+      })();
+      const html = element.outerHTML;
+      const icons = (html.slice(0, 1500).match(/class="([^"]*)"/g) ?? []).join(' ').slice(0, 400);
+      elements.push({
+        uid: uidOf(element), tag: element.localName, why: f.why, role, name: label,
+        input: element.localName === 'input' ? element.type : element.localName === 'textarea' || f.why === 'editable' ? 'text' : null,
+        href: element.localName === 'a' || element.localName === 'area' ? (element.href?.baseVal ?? element.href ?? null) : null,
+        rawHref: element.getAttribute('href'),
+        target: element.getAttribute('target'), download: element.hasAttribute('download'),
+        submits: (element.localName === 'button' && element.form && (element.type === 'submit')) || (element.localName === 'input' && ['submit', 'image'].includes(element.type)) || false,
+        formMethod: element.form ? (element.getAttribute('formmethod') || element.form.getAttribute('method') || 'get').toLowerCase() : null,
+        formAction: element.form ? (element.getAttribute('formaction') || element.form.getAttribute('action') || '') : null,
+        title: cut(element.getAttribute('title') ?? ''), icons,
+        disabled, checked: element.checked === true || element.getAttribute('aria-checked') === 'true',
+        expanded: element.getAttribute('aria-expanded') ?? (element.localName === 'summary' ? String(element.parentElement?.open ?? false) : null),
+        selected: element.getAttribute('aria-selected') === 'true' || element.getAttribute('aria-current') != null && element.getAttribute('aria-current') !== 'false' || element.getAttribute('aria-pressed') === 'true' || /(^|\s)(active|current|selected)(\s|$)/.test(element.getAttribute('class') ?? ''),
+        haspopup: element.getAttribute('aria-haspopup') ?? (/dropdown|menu|modal|collapse/.test(element.getAttribute('data-toggle') ?? element.getAttribute('data-bs-toggle') ?? '') ? 'true' : null),
+        readonly: element.readOnly === true,
+        clicks: f.clicks, hovers: f.hovers, types: [...f.types].slice(0, 12),
+        testId, label: labelTextOf(element) || null, placeholder: element.getAttribute('placeholder'),
+        text: cut(textOf(element), 80) || null, css: cssOf(element), shadow: chainOf(element), frame,
+        classes, landmark: landmarkOf(element), overlay: overlayOf(element), layer: layerOf(element),
+        group, parent: listParent ? uidOf(listParent) : 0, row: rowIndex, table: tableIndex,
+        x: Math.round(rect.left + offset.x), y: Math.round(rect.top + offset.y), width: Math.round(rect.width), height: Math.round(rect.height),
+      });
+    }
+
+    const bodyText = document.body ? squash(document.body.innerText).slice(0, 4000) : '';
+    const media = document.querySelectorAll('img, svg, canvas, video, iframe, input, button').length;
+    const list = tables.slice().sort((a, b) => b.rows.length - a.rows.length)[0];
+    return JSON.stringify({
+      doc: api.doc, url: location.href, title: document.title, ready: document.readyState, nodes, truncated,
+      elements, frames, broken: [...new Set(broken)].slice(0, 20), passwords, spinners,
+      overlays: overlays.map((o) => {
+        const text = squash(o.element.innerText).slice(0, 400);
+        const buttons = [...o.element.querySelectorAll('button, [role=button], input[type=submit], input[type=button], a.btn, a.button')];
+        return {
+          uid: uidOf(o.element), kind: o.kind,
+          name: cut(o.element.getAttribute('aria-label') || o.element.querySelector('h1, h2, h3, h4, h5, [class*=title]')?.innerText || '', 100),
+          text, question: o.kind === 'alertdialog' || CONFIRM.test(text) || (/\?/.test(text) && text.length < 240 && buttons.length <= 4),
+          fields: o.element.querySelectorAll('input:not([type=hidden]), select, textarea').length,
+          buttons: buttons.length,
+          wizard: /\b(step|schritt|étape|paso)\s*\d|\b\d\s*(\/|of|von|sur|de)\s*\d\b/i.test(text) || !!o.element.querySelector('[class*=stepper], [class*=wizard], [aria-current=step]'),
+          modal: o.element.getAttribute('aria-modal') === 'true' || o.element.localName === 'dialog',
+        };
+      }),
+      toasts: toasts.map((t) => ({ uid: uidOf(t.element), text: t.text, error: t.error, fixed: t.fixed, live: t.live })),
+      table: list ? { rows: list.rows.length, headers: list.headers } : null,
+      emptyTables: tables.filter((t) => t.rows.length === 0 && t.headers.length > 0).length,
+      tabs, bodyText, media, scrollY: Math.round(scrollY), scrollHeight: document.documentElement.scrollHeight,
+      changes: api.changes, effects: api.effects.length, focus: document.activeElement && document.activeElement !== document.body ? uidOf(document.activeElement) : 0,
+    });
+  };
+
+  // Where to press: scrolls the element into view, and finds a point that belongs to it.
+  const deepest = (doc, x, y) => {
+    let hit = doc.elementFromPoint(x, y);
+    while (hit) {
+      const shadow = api.frameApi(hit).shadow(hit);
+      const next = shadow?.elementFromPoint(x, y);
+      if (!next || next === hit) break;
+      hit = next;
+    }
+    return hit;
+  };
+  const frameOffset = (element) => {
+    let x = 0, y = 0;
+    for (let view = element.ownerDocument.defaultView; view && view !== window && view.frameElement; view = view.parent) {
+      const rect = view.frameElement.getBoundingClientRect();
+      const style = view.parent.getComputedStyle(view.frameElement);
+      x += rect.left + view.frameElement.clientLeft + (parseFloat(style.paddingLeft) || 0);
+      y += rect.top + view.frameElement.clientTop + (parseFloat(style.paddingTop) || 0);
+    }
+    return { x, y };
+  };
+  api.point = (uid) => {
+    const element = api.element(uid);
+    if (!element || !element.isConnected) return JSON.stringify({ gone: true });
+    api.quiet = true;
+    const inView = (rect) => {
+      const view = element.ownerDocument.defaultView;
+      return rect && rect.top >= 0 && rect.left >= 0 && rect.bottom <= view.innerHeight && rect.right <= view.innerWidth;
+    };
+    const target = rectsOf(element).length && styleOf(element)?.display !== 'contents' ? element : element.firstElementChild ?? element;
+    if (!inView(rectsOf(element)[0])) target.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
+    for (let view = element.ownerDocument.defaultView; view && view !== window && view.frameElement; view = view.parent) {
+      const rect = view.frameElement.getBoundingClientRect();
+      if (rect.top < 0 || rect.bottom > innerHeight) view.frameElement.scrollIntoView({ block: 'center', behavior: 'instant' });
+    }
+    api.later(() => { api.quiet = false; }, 60);
+    const offset = frameOffset(element);
+    let cover = null;
+    const doc = element.ownerDocument;
+    for (const rect of rectsOf(element).slice(0, 4)) {
+      const view = doc.defaultView;
+      const left = Math.max(rect.left, 0), top = Math.max(rect.top, 0), right = Math.min(rect.right, view.innerWidth), bottom = Math.min(rect.bottom, view.innerHeight);
+      if (right - left < 1 || bottom - top < 1) continue;
+      for (const [fx, fy] of [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.1], [0.9, 0.9], [0.9, 0.1], [0.1, 0.9]]) {
+        const x = left + (right - left) * fx, y = top + (bottom - top) * fy;
+        const hit = deepest(doc, x, y);
+        if (!hit) continue;
+        const belongs = containsComposed(element, hit) || (element.control && containsComposed(element.control, hit)) || (element.labels && [...element.labels].some((label) => containsComposed(label, hit)));
+        if (!belongs) { cover = cover ?? hit; continue; }
+        const px = x + offset.x, py = y + offset.y;
+        if (doc !== document) {
+          const outer = deepest(document, px, py);
+          if (!outer || (outer.localName !== 'iframe' && outer.localName !== 'frame' && outer.ownerDocument === document)) { cover = cover ?? outer; continue; }
+        }
+        return JSON.stringify({ x: px, y: py });
+      }
+    }
+    return JSON.stringify(cover ? { cover: `${cover.localName}${cover.id ? '#' + cover.id : ''}${cover.getAttribute('class') ? '.' + cover.getAttribute('class').trim().split(/\s+/).slice(0, 2).join('.') : ''} "${cut(cover.innerText, 40)}"`, coverUid: uidOf(cover) } : { hidden: true });
+  };
+
+  // All frames of this document that carry our hook.
+  const views = () => {
+    const list = [api];
+    const visit = (view, depth) => {
+      if (depth > 3 || list.length > 20) return;
+      for (let i = 0; i < view.length; i += 1) {
+        try { const other = view[i][KEY]; if (other) { list.push(other); visit(view[i], depth + 1); } } catch { /* another origin */ }
+      }
+    };
+    visit(window, 0);
+    return list;
+  };
+  api.mark = () => {
+    let changes = 0, effects = 0, scrolled = 0, focused = 0;
+    for (const one of views()) { changes += one.changes; effects += one.effects.length; scrolled += one.scrolled ?? 0; focused += one.focused ?? 0; }
+    return { doc: api.doc, changes, effects, scrolled, focused, url: location.href };
+  };
+  api.tally = () => JSON.stringify({ ...api.mark(), recent: api.effects.slice(-5) });
+
+  // Waits until nothing has changed for `quiet` ms, no timer is due soon and no finite animation runs; or `cap` ms passed.
+  api.still = (quiet, cap) => new Promise((resolve) => {
+    const start = api.now();
+    const check = () => {
+      const t = api.now();
+      let reason = document.readyState === 'complete' ? null : 'loading';
+      for (const one of views()) {
+        const frameNow = one.now();
+        if (frameNow - one.changed < quiet) reason = reason ?? 'changing';
+        if (one.pending()) reason = reason ?? 'timer';
+        if (one.moving()) reason = reason ?? 'animation';
+      }
+      if (!reason && t - start >= quiet) return resolve(JSON.stringify({ still: true, ms: t - start, ...api.mark() }));
+      if (t - start > cap) return resolve(JSON.stringify({ still: false, reason, ms: t - start, ...api.mark() }));
+      api.later(check, 8);
+    };
+    check();
+  });
+
+  // Finds an element by a recorded locator: rungs from the top, one is used only when exactly one visible element fits.
+  api.find = (locator) => {
+    const memo = new Map();
+    let roots = [document];
+    for (const css of locator.frame ?? []) {
+      const host = css.startsWith('>>') ? css.slice(2) : css;
+      roots = roots.flatMap((root) => [...root.querySelectorAll(host)]).map((element) => {
+        if (css.startsWith('>>')) return api.frameApi(element).shadow(element);
+        try { return element.contentDocument; } catch { return null; }
+      }).filter(Boolean);
+    }
+    for (const css of locator.shadow ?? []) roots = roots.flatMap((root) => [...root.querySelectorAll(css)]).map((host) => api.frameApi(host).shadow(host)).filter(Boolean);
+    const all = (test, selector = '*') => roots.flatMap((root) => [...root.querySelectorAll(selector)]).filter((element) => test(element) && visible(element, memo));
+    const sameRole = (element) => !locator.role || roleOf(element) === locator.role;
+    const why = [];
+    const rungs = [
+      ['testId', () => locator.testId && all((e) => TEST_IDS.some((key) => e.getAttribute(key) === locator.testId), TEST_IDS.map((key) => `[${key}]`).join(','))],
+      ['role', () => locator.role && locator.name && all((e) => roleOf(e) === locator.role && nameOf(e) === locator.name)],
+      ['label', () => locator.label && all((e) => labelTextOf(e) === locator.label, 'input, select, textarea, button')],
+      ['placeholder', () => locator.placeholder && all((e) => e.getAttribute('placeholder') === locator.placeholder, '[placeholder]')],
+      ['text', () => locator.text && all((e) => cut(textOf(e), 80) === locator.text).filter((e, i, list) => !list.some((other) => other !== e && e.contains(other)))],
+      ['css', () => locator.css && all(() => true, locator.css)],
+    ];
+    for (const [rung, search] of rungs) {
+      let hits = [];
+      try { hits = search() || []; } catch { hits = []; }
+      if (!hits.length) { if (locator[rung === 'role' ? 'name' : rung]) why.push(`${rung}: missing`); continue; }
+      if (hits.length > 1 && rung === 'role' && locator.nth != null && hits[locator.nth]) hits = [hits[locator.nth]];
+      if (hits.length > 1) {
+        // Several alike: the recorded path decides among them, when it points at one of them.
+        let exact = [];
+        try { exact = locator.css ? hits.filter((e) => e.matches(locator.css)) : []; } catch { exact = []; }
+        if (exact.length === 1) hits = exact;
+        else { why.push(`${rung}: ambiguous (${hits.length})`); continue; }
+      }
+      if (!sameRole(hits[0])) { why.push(`${rung}: identity conflict (role ${roleOf(hits[0])})`); if (rung === 'testId') return JSON.stringify({ why }); continue; }
+      return JSON.stringify({ uid: uidOf(hits[0]), rung, drift: why, name: nameOf(hits[0]) });
+    }
+    return JSON.stringify({ why });
+  };
+})();
