@@ -5,6 +5,7 @@
 //! | floor | room | owns |
 //! | --- | --- | --- |
 //! | 6 | [`cli`] | one file per command: arguments in, one call, text or `--json` out |
+//! | 2 | [`browser`] | the driver process, WebDriver sessions, the screen, evidence |
 //! | 1 | [`maze`] | the route report with its action tree |
 //! | 1 | [`trace`] | trace step, locator, run file, fingerprints |
 //! | 0 | [`store`] | the clock; the one door to the disk |

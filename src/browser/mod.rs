@@ -7,6 +7,7 @@
 //! guard go over the browser's DevTools socket, because a request can only be stopped there.
 
 mod cdp;
+pub mod driver;
 mod evidence;
 mod guard;
 mod pump;

@@ -1,6 +1,9 @@
 //! The command line: one file per command. Arguments in, one call of the library, text or `--json` out.
 
 mod context;
+mod doctor;
+mod guard;
+mod hold_driver;
 
 use clap::{Parser, Subcommand};
 
@@ -21,11 +24,32 @@ pub struct Cli {
 
 /// One variant per command. Add: the variant here, its line in `dispatch`, its file.
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Doctor(doctor::Args),
+    #[command(name = "__guard", hide = true)]
+    Guard(guard::Args),
+    #[command(name = "__hold-driver", hide = true)]
+    HoldDriver(hold_driver::Args),
+}
 
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
-    let _ = context;
-    match command {}
+    match command {
+        Command::Doctor(args) => doctor::run(context, args),
+        Command::Guard(args) => guard::run(&args),
+        Command::HoldDriver(args) => hold_driver::run(context, args),
+    }
+}
+
+/// Runs a command's asynchronous work to its end.
+///
+/// # Errors
+/// When the operating system gives no threads for it (exit 3).
+pub(crate) fn block_on<F: Future>(work: F) -> Result<F::Output, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::engine("no_runtime", format!("cannot start the worker threads: {error}")))?;
+    Ok(runtime.block_on(work))
 }
 
 /// Runs the command line of this process.
