@@ -20,6 +20,7 @@ pub mod env;
 pub mod event;
 pub mod exit;
 pub mod maze;
+pub mod replay;
 pub mod store;
 pub mod trace;
 pub mod ui;

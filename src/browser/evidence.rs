@@ -45,8 +45,10 @@ pub enum Note {
         text: String,
         /// `TypeError`, `Error`, …
         class: String,
-        /// `function@/path.js` of the first frame of the application.
+        /// `function@/path.js` of the first frame.
         frame: String,
+        /// Address of the script that threw; empty when unknown.
+        url: String,
     },
     /// A console message at level error.
     ConsoleError {

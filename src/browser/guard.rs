@@ -22,7 +22,7 @@ pub struct Policy {
 }
 
 /// What we are doing at the moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Opening a page: its own requests leave.
     #[default]

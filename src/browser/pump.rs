@@ -192,7 +192,7 @@ fn paused(shared: &Shared, session: Option<&str>, params: &Value) {
     let method = text(params, "/request/method");
     let url = text(params, "/request/url");
     let top_document = kind == "Document" && shared.is_main_frame(session, &text(params, "/frameId"));
-    let mode = shared.mode.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mode = shared.mode.lock().unwrap_or_else(PoisonError::into_inner).to_owned();
     let decision = shared.policy.decide(&mode, &Outgoing { method: &method, url: &url, kind: &kind, top_document });
     let stop = |why: Option<&'static str>| {
         // The Network event may come before or after; both meet in one entry.
@@ -244,7 +244,9 @@ fn exception(params: &Value) -> Note {
         .and_then(|frames| frames.first())
         .map(|frame| format!("{}@{}", text(frame, "/functionName"), file_of(&text(frame, "/url"))))
         .unwrap_or_else(|| file_of(&text(details, "/url")));
-    Note::Exception { text: first_line(&line), class: if class.is_empty() { "Error".to_owned() } else { class }, frame }
+    let url = Some(text(details, "/stackTrace/callFrames/0/url")).filter(|url| !url.is_empty()).unwrap_or_else(|| text(details, "/url"));
+    let class = if class.is_empty() { "Error".to_owned() } else { class };
+    Note::Exception { text: first_line(&line), class, frame, url }
 }
 
 fn file_of(url: &str) -> String {

@@ -40,6 +40,10 @@ pub struct Look {
     pub tabs: Vec<String>,
     /// The first 4,000 characters of visible text.
     pub body_text: String,
+    /// The first heading.
+    pub heading: String,
+    /// Height of the window, CSS pixels.
+    pub view_height: i64,
     /// Images, controls, frames and drawings in the document.
     pub media: u32,
     /// How far the page is scrolled, in CSS pixels.

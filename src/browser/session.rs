@@ -348,6 +348,14 @@ impl Session {
         self.ask(&self.page, &format!("point({uid})"), self.patience).await
     }
 
+    /// A point of the window that belongs to no control.
+    ///
+    /// # Errors
+    /// As [`Session::evaluate`].
+    pub async fn blank_point(&self) -> Result<Point, SessionError> {
+        self.ask(&self.page, "blank()", self.patience).await
+    }
+
     /// Finds an element by a recorded locator.
     ///
     /// # Errors

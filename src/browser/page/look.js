@@ -19,7 +19,6 @@
   api.uidOf = uidOf;
 
   const TEST_IDS = ['data-testid', 'data-test-id', 'data-test', 'data-qa', 'data-cy'];
-  const parentOf = (node) => node.assignedSlot ?? node.parentNode ?? (node instanceof ShadowRoot || node.host ? node.host : null);
   const parentElementOf = (element) => {
     let node = element.parentNode;
     if (node && node.nodeType === 11) node = node.host ?? null;
@@ -212,6 +211,8 @@
 
   const ERROR_TEXT = /\b(error|failed|failure|went wrong|exception|could not|unable to|not found|forbidden|unauthori[sz]ed|denied|fehler|erreur|échec|fallo|errore|erro|ошибка)\b|错误|失败|エラー|오류/i;
 
+  const LOADING = /\b(loading|please wait|laden|wird geladen|chargement|cargando|carregando|caricamento)\b|загрузка|読み込み中|加载中|로딩/i;
+
   // The look itself.
   api.look = (options) => {
     const most = options?.nodes ?? 50000;
@@ -301,11 +302,14 @@
         if ((live || /[\s_-](toast|snackbar|notification|flash|alert|growl|message-box|toastr)(?=[\s_-]|$)/i.test(word)) && toasts.length < 20 && visible(element, memo)) {
           const text = cut(element.innerText, 300);
           if (text && !toasts.some((t) => containsComposed(t.element, element) || containsComposed(element, t.element))) {
-            toasts.push({ element, text, live, fixed, error: ERROR_TEXT.test(text) || /danger|error/i.test(word) });
+            toasts.push({ element, text, live, fixed, error: ERROR_TEXT.test(text) });
           }
         }
         if (/[\s_-](spinner|loader|loading|skeleton)(?=[\s_-]|$)/i.test(word) || attribute('aria-busy') === 'true' || role === 'progressbar' && !attribute('aria-valuenow')) {
-          if (visible(element, memo)) spinners += 1;
+          // A spinner counts when it says, or its surroundings say, that something is still to come.
+          const near = squash(parentElementOf(element)?.innerText).slice(0, 120) || '';
+          const says = LOADING.test(squash(element.innerText).slice(0, 120)) || LOADING.test(element.getAttribute('aria-label') ?? '') || (near.length < 80 && LOADING.test(near));
+          if ((says || attribute('aria-busy') === 'true' || element.closest('table, [role=grid], [role=table]')) && visible(element, memo)) spinners += 1;
         }
       }
 
@@ -357,12 +361,10 @@
     };
 
     // The top document, with jQuery's delegated handlers resolved afterwards.
-    const collected = [];
-    const originalPush = Array.prototype.push;
     walkRoot(document, [], { x: 0, y: 0 }, 0);
     const jq = [];
     if (window.jQuery?._data) {
-      for (const owner of [document, document.body]) if (owner) for (const selector of jqueryTargets(owner)) originalPush.call(jq, { element: owner === document ? document.documentElement : owner, selector });
+      for (const owner of [document, document.body]) if (owner) for (const selector of jqueryTargets(owner)) jq.push({ element: owner === document ? document.documentElement : owner, selector });
       resolveDelegated(jq);
     }
 
@@ -480,6 +482,7 @@
     }
 
     const bodyText = document.body ? squash(document.body.innerText).slice(0, 4000) : '';
+    const heading = squash(document.querySelector('h1, h2, [role=heading]')?.innerText).slice(0, 200);
     const media = document.querySelectorAll('img, svg, canvas, video, iframe, input, button').length;
     const list = tables.slice().sort((a, b) => b.rows.length - a.rows.length)[0];
     return JSON.stringify({
@@ -501,7 +504,7 @@
       toasts: toasts.map((t) => ({ uid: uidOf(t.element), text: t.text, error: t.error, fixed: t.fixed, live: t.live })),
       table: list ? { rows: list.rows.length, headers: list.headers } : null,
       emptyTables: tables.filter((t) => t.rows.length === 0 && t.headers.length > 0).length,
-      tabs, bodyText, media, scrollY: Math.round(scrollY), scrollHeight: document.documentElement.scrollHeight,
+      tabs, bodyText, heading, media, viewHeight: innerHeight, scrollY: Math.round(scrollY), scrollHeight: document.documentElement.scrollHeight,
       changes: api.changes, effects: api.effects.length, focus: document.activeElement && document.activeElement !== document.body ? uidOf(document.activeElement) : 0,
     });
   };
@@ -564,6 +567,24 @@
       }
     }
     return JSON.stringify(cover ? { cover: `${cover.localName}${cover.id ? '#' + cover.id : ''}${cover.getAttribute('class') ? '.' + cover.getAttribute('class').trim().split(/\s+/).slice(0, 2).join('.') : ''} "${cut(cover.innerText, 40)}"`, coverUid: uidOf(cover) } : { hidden: true });
+  };
+
+  // A point of the window that belongs to no control, for a click beside a menu or dialog.
+  api.blank = () => {
+    const plain = (element) => {
+      for (let node = element; node && node.localName !== 'body' && node.localName !== 'html'; node = parentElementOf(node)) {
+        if (/^(a|button|input|select|textarea|label|summary|iframe|video|tr|li)$/.test(node.localName) || node.hasAttribute('role') && ROLES.has(node.getAttribute('role'))) return false;
+        if (api.listeners(node)?.has('click') && !overlayBackdrop(node)) return false;
+      }
+      return true;
+    };
+    const overlayBackdrop = (node) => { const rect = node.getBoundingClientRect(); return rect.width >= innerWidth * 0.9 && rect.height >= innerHeight * 0.9; };
+    const points = [[2, innerHeight - 3], [innerWidth - 3, innerHeight - 3], [innerWidth / 2, innerHeight - 3], [innerWidth - 3, innerHeight / 2], [2, innerHeight / 2], [innerWidth / 2, 2], [2, 2]];
+    for (const [x, y] of points) {
+      const hit = deepest(document, x, y);
+      if (hit && styleOf(hit)?.cursor !== 'pointer' && plain(hit)) return JSON.stringify({ x, y });
+    }
+    return JSON.stringify({});
   };
 
   // All frames of this document that carry our hook.

@@ -1,0 +1,252 @@
+//! The one actor: does one action as a person would, waits until the screen is still, and tells what came of it.
+
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::browser::{CdpError, Look, Mark, Mode, Note, Session, SessionError, Since, Still, Tally};
+use crate::trace::Locator;
+
+/// What is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The pointer goes there, presses and releases.
+    Click,
+    /// The pointer goes there and stays.
+    Hover,
+    /// The element takes the focus, without a press (choosers that would open a native window).
+    Focus,
+    /// The element is clicked, emptied, and this text is typed.
+    Fill(String),
+}
+
+/// What it is done to.
+#[derive(Clone, Debug)]
+pub enum Target<'a> {
+    /// An element of the last look.
+    Uid(u64),
+    /// An element to be found.
+    Locator(&'a Locator),
+}
+
+/// How the action is guarded and how long it may take to settle.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// What the guard is told.
+    pub mode: Mode,
+    /// The screen may take this long to be still, in milliseconds.
+    pub cap_ms: u64,
+    /// A look reads so many nodes at most.
+    pub nodes: u64,
+}
+
+/// What came of an action.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    /// Counts before.
+    pub before: Tally,
+    /// Counts after.
+    pub after: Tally,
+    /// What the browser told meanwhile.
+    pub since: Since,
+    /// How the wait ended.
+    pub still: Still,
+    /// The page stopped answering.
+    pub hung: Option<String>,
+    /// The screen afterwards.
+    pub look: Look,
+    /// The rungs that no longer held, when a locator was searched for.
+    pub drift: Vec<String>,
+}
+
+impl Effect {
+    /// An effect of which only the screen is known.
+    #[must_use]
+    pub fn of_look(look: Look) -> Self {
+        Self {
+            before: Tally::default(),
+            after: Tally::default(),
+            since: Since::default(),
+            still: Still::default(),
+            hung: None,
+            look,
+            drift: Vec::new(),
+        }
+    }
+
+    /// Whether anything at all came of it: a change, a request, a window, a dialog, a download.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        self.hung.is_some()
+            || !self.since.requests.is_empty()
+            || self.before.doc != self.after.doc
+            || self.before.changes != self.after.changes
+            || self.before.effects != self.after.effects
+            || self.before.scrolled != self.after.scrolled
+            || self.before.url != self.after.url
+            || self.since.notes.iter().any(|note| !matches!(note, Note::ConsoleError { .. }))
+    }
+}
+
+/// How far an action came.
+#[derive(Clone, Debug)]
+pub enum Performed {
+    /// It was done.
+    Done(Box<Effect>),
+    /// Something lies above every point of the element.
+    Covered {
+        /// What.
+        by: String,
+        /// Its number.
+        uid: u64,
+    },
+    /// The element has no point in the window, or is gone.
+    Unreachable,
+    /// No rung of the locator fits.
+    Mismatch(Vec<String>),
+}
+
+/// Does one action.
+///
+/// # Errors
+/// [`SessionError`] when the browser is lost. A page that hangs is an effect, not an error.
+pub async fn perform(
+    session: &Session,
+    action: &Action,
+    target: Target<'_>,
+    terms: Terms,
+) -> Result<Performed, SessionError> {
+    let mut drift = Vec::new();
+    let uid = match target {
+        Target::Uid(uid) => uid,
+        Target::Locator(locator) => {
+            let found = session.find(locator).await?;
+            let Some(uid) = found.uid else { return Ok(Performed::Mismatch(found.why)) };
+            drift = found.drift;
+            uid
+        }
+    };
+    let mark = session.evidence().mark();
+    session.set_mode(terms.mode);
+    if *action == Action::Focus {
+        let before = session.tally().await?;
+        let script = format!("window[Symbol.for('agent-test')].element({uid})?.focus()");
+        let _: Value = session.evaluate(&script).await?;
+        return settle(session, mark, before, terms, drift).await;
+    }
+    let mut point = session.point(uid).await?;
+    if point.x.is_none() && !point.gone {
+        // Something may still be on its way out.
+        session.still(mark, 400).await?;
+        point = session.point(uid).await?;
+    }
+    let (Some(x), Some(y)) = (point.x, point.y) else {
+        return Ok(match (point.cover, point.cover_uid) {
+            (Some(by), Some(uid)) => Performed::Covered { by, uid },
+            _ => Performed::Unreachable,
+        });
+    };
+    if *action == Action::Hover {
+        let before = session.tally().await?;
+        session.move_to(x, y).await?;
+        return settle(session, mark, before, terms, drift).await;
+    }
+    session.move_to(x, y).await?;
+    let before = session.tally().await?;
+    match session.press_button(x, y).await {
+        Ok(()) => {}
+        Err(SessionError::Hung { message, .. }) => return hung(session, mark, before, message).await,
+        Err(error) => return Err(error),
+    }
+    if let Action::Fill(text) = action {
+        let script = format!(
+            "(() => {{ const e = window[Symbol.for('agent-test')].element({uid}); if (e && e.select) e.select(); return 0; }})()"
+        );
+        let _: Value = session.evaluate(&script).await?;
+        session.type_text(text).await?;
+    }
+    settle(session, mark, before, terms, drift).await
+}
+
+async fn settle(
+    session: &Session,
+    mark: Mark,
+    before: Tally,
+    terms: Terms,
+    drift: Vec<String>,
+) -> Result<Performed, SessionError> {
+    let still = match session.still(mark, terms.cap_ms).await {
+        Ok(still) => still,
+        Err(SessionError::Hung { message, .. }) => return hung(session, mark, before, message).await,
+        Err(error) => return Err(error),
+    };
+    let looked = async {
+        let after = session.tally().await?;
+        Ok::<_, SessionError>((after, session.look(terms.nodes).await?))
+    };
+    match looked.await {
+        Ok((after, look)) => {
+            let since = session.evidence().since(mark);
+            Ok(Performed::Done(Box::new(Effect { before, after, since, still, hung: None, look, drift })))
+        }
+        Err(SessionError::Cdp(CdpError::Timeout { method, ms })) => {
+            hung(session, mark, before, format!("{method} within {ms} ms")).await
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn hung(session: &Session, mark: Mark, before: Tally, message: String) -> Result<Performed, SessionError> {
+    session.unhang().await;
+    let since = session.evidence().since(mark);
+    let after = before.clone();
+    let effect =
+        Effect { before, after, since, still: Still::default(), hung: Some(message), look: Look::default(), drift: vec![] };
+    Ok(Performed::Done(Box::new(effect)))
+}
+
+/// Opens an address and tells what came of it.
+///
+/// # Errors
+/// [`SessionError::Unreachable`] when the browser cannot reach it; [`SessionError`] when the browser is lost.
+pub async fn open(session: &Session, url: &Url, terms: Terms) -> Result<Effect, SessionError> {
+    let mark = session.evidence().mark();
+    let before = Tally::default();
+    let went = session.goto(url, terms.cap_ms).await;
+    let still = match went {
+        Ok(still) => still,
+        Err(SessionError::Hung { message, .. }) => {
+            return match hung(session, mark, before, message).await? {
+                Performed::Done(effect) => Ok(*effect),
+                _ => Err(SessionError::Hung { url: url.to_string(), message: "no answer".to_owned() }),
+            };
+        }
+        Err(error) => return Err(error),
+    };
+    let looked = session.look(terms.nodes).await;
+    let look = match looked {
+        Ok(look) => look,
+        Err(SessionError::Cdp(CdpError::Timeout { method, ms })) => {
+            session.unhang().await;
+            let since = session.evidence().since(mark);
+            let hung = Some(format!("{method} within {ms} ms"));
+            let after = Tally::default();
+            return Ok(Effect { before, after, since, still, hung, look: Look::default(), drift: vec![] });
+        }
+        Err(error) => return Err(error),
+    };
+    let after = session.tally().await.unwrap_or_default();
+    let since = session.evidence().since(mark);
+    Ok(Effect { before, after, since, still, hung: None, look, drift: Vec::new() })
+}
+
+/// Scrolls the window to a place, and waits until the screen is still.
+///
+/// # Errors
+/// [`SessionError`].
+pub async fn scroll_to(session: &Session, y: i64, terms: Terms) -> Result<Look, SessionError> {
+    let mark = session.evidence().mark();
+    let script = format!("window.scroll({})", json!({ "top": y, "behavior": "instant" }));
+    let _: Value = session.evaluate(&script).await?;
+    session.still(mark, terms.cap_ms).await?;
+    session.look(terms.nodes).await
+}
