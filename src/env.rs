@@ -19,6 +19,14 @@ pub const CHROME: &str = "AGENT_TEST_CHROME";
 pub const CHROMEDRIVER: &str = "AGENT_TEST_CHROMEDRIVER";
 /// How many browsers work side by side.
 pub const WORKERS: &str = "AGENT_TEST_WORKERS";
+/// Seconds to wait for the state's lock (default 60).
+pub const LOCK_TIMEOUT: &str = "AGENT_TEST_LOCK_TIMEOUT";
+/// Routes in one batch.
+pub const BATCH_SIZE: &str = "AGENT_TEST_BATCH_SIZE";
+/// Routes in one batch of reviews.
+pub const REVIEW_BATCH_SIZE: &str = "AGENT_TEST_REVIEW_BATCH_SIZE";
+/// Whether destructive actions may be confirmed.
+pub const SAFE_TO_MUTATE: &str = "AGENT_TEST_SAFE_TO_MUTATE";
 /// Log filter for diagnostics on stderr (`tracing` syntax).
 pub const LOG: &str = "AGENT_TEST_LOG";
 /// Identity of the session that calls (recorded with claims).

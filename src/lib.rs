@@ -5,10 +5,16 @@
 //! | floor | room | owns |
 //! | --- | --- | --- |
 //! | 6 | [`cli`] | one file per command: arguments in, one call, text or `--json` out |
-//! | 2 | [`browser`] | the driver process, WebDriver sessions, the screen, evidence |
+//! | 4 | [`explore`] | walks one route depth-first, makes the maze map |
+//! | 3 | [`replay`] | plays trace steps in a browser, judged by the oracles; the one actor |
+//! | 3 | [`demo`] | the embedded demo application, its list of what is there and what is wrong, and the score |
+//! | 2 | [`browser`] | WebDriver sessions and the driver process; the screen; evidence; the guard at the network |
+//! | 1 | [`state`] | `.monkey-test-state.json`: its types, transitions, invariants, what comes next, repair |
+//! | 1 | [`settings`] | what a campaign is told, and where it is told from |
+//! | 1 | [`route`] | route, slug, ROUTE_MAP.md, selection |
 //! | 1 | [`maze`] | the route report with its action tree |
 //! | 1 | [`trace`] | trace step, locator, run file, fingerprints |
-//! | 0 | [`store`] | the clock; the one door to the disk |
+//! | 0 | [`store`] | atomic writes and the cross-process lock; the clock and ids behind them |
 //! | 0 | [`event`] | what happens in a campaign, as values |
 //! | 0 | [`ui`], [`env`], [`exit`] | the one printer; environment variables; exit codes |
 
@@ -16,11 +22,16 @@
 
 pub mod browser;
 pub mod cli;
+pub mod demo;
 pub mod env;
 pub mod event;
 pub mod exit;
+pub mod explore;
 pub mod maze;
 pub mod replay;
+pub mod route;
+pub mod settings;
+pub mod state;
 pub mod store;
 pub mod trace;
 pub mod ui;

@@ -1,5 +1,28 @@
-//! The one door to the disk: atomic read-modify-write under a cross-process lock; the clock and ids behind it.
+//! The one door to the disk: atomic writes, the cross-process lock, the clock and ids behind them.
+//!
+//! Why a room of its own: every file that another process may also change is changed by one sequence, so that a reader
+//! sees the old file or the new one and nothing in between, whatever is killed when.
+//!
+//! Invariants
+//! * A write goes to a temporary place in the target's directory, is synced, renamed over the target, and the directory
+//!   is synced. Before the rename the old file stands; after it the new one does ([`StoreError::NotDurable`]).
+//! * Mode and owner of a file that is replaced are kept. A symlink that leads out of its directory is not followed.
+//! * The lock is the kernel's, on a file that is never deleted: a dead process leaves nothing locked.
+//! * Litter of a killed writer is swept only under the lock, or when it is old.
 
 mod clock;
+mod error;
+mod files;
+mod ids;
+mod lock;
+mod write;
 
 pub use clock::Clock;
+pub use error::StoreError;
+pub use files::{
+    FileKind, copy_into, create_dir, exists, file_names, read_bytes, read_to_string, read_to_string_if_exists,
+    remove_file,
+};
+pub use ids::Ids;
+pub use lock::{DEFAULT_LOCK_TIMEOUT, FileLock, lock_timeout};
+pub use write::{sweep, write_atomic};

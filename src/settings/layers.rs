@@ -1,0 +1,190 @@
+//! Where settings come from, and which source wins.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::{Overrides, SettingsError};
+use crate::env;
+use crate::store;
+
+/// Name of the configuration file at the project root.
+pub const CONFIG_FILE: &str = "agent-test.toml";
+
+/// `agent-test.toml`, or what the environment says.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Config {
+    /// Address of the application under test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Name of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Everything else.
+    #[serde(skip)]
+    pub settings: Overrides,
+}
+
+impl Config {
+    /// Reads `agent-test.toml` at this project root; nothing is set when it is missing.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not TOML, or holds a key or value that does not fit.
+    pub fn from_file(root: &Path) -> Result<Self, SettingsError> {
+        let path = root.join(CONFIG_FILE);
+        let Some(text) = store::read_to_string_if_exists(&path)? else { return Ok(Self::default()) };
+        Self::from_toml(&text).map_err(|reason| SettingsError::Config { path, reason })
+    }
+
+    fn from_toml(text: &str) -> Result<Self, String> {
+        let reason = |error: toml::de::Error| {
+            let line =
+                error.span().map_or(1, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
+            format!("line {line}: {}", error.message())
+        };
+        let table: toml::Table = toml::from_str(text).map_err(reason)?;
+        // A misspelt key would silently not be set.
+        let known = [
+            "base_url",
+            "project",
+            "batch_size",
+            "review_batch_size",
+            "safe_to_mutate",
+            "allow_request",
+            "own_origins",
+            "login",
+            "storage_state",
+            "limits",
+            "workers",
+        ];
+        if let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) {
+            return Err(format!("there is no setting `{key}`; there are {}", known.join(", ")));
+        }
+        let mut config: Self = toml::from_str(text).map_err(reason)?;
+        config.settings = toml::from_str(text).map_err(reason)?;
+        Ok(config)
+    }
+
+    /// What the environment says: `AGENT_TEST_*` before `MONKEY_TEST_*`.
+    ///
+    /// # Errors
+    /// When a variable does not hold what it should.
+    pub fn from_env() -> Result<Self, SettingsError> {
+        Ok(Self {
+            base_url: env::first(&[env::BASE_URL, env::MONKEY_BASE_URL]),
+            project: None,
+            settings: Overrides {
+                batch_size: number(&[env::BATCH_SIZE, env::MONKEY_BATCH_SIZE])?,
+                review_batch_size: number(&[env::REVIEW_BATCH_SIZE])?,
+                safe_to_mutate: switch(&[env::SAFE_TO_MUTATE, env::MONKEY_SAFE_TO_MUTATE])?,
+                workers: number(&[env::WORKERS])?,
+                ..Overrides::default()
+            },
+        })
+    }
+
+    /// What this source says, and the other's where it is silent.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            base_url: self.base_url.or(other.base_url),
+            project: self.project.or(other.project),
+            settings: self.settings.or(other.settings),
+        }
+    }
+}
+
+/// What holds: flags, then the environment, then `agent-test.toml`, then the campaign's own.
+///
+/// # Errors
+/// When a source cannot be read or does not fit.
+pub fn resolve(flags: Config, root: &Path, campaign: Config) -> Result<Config, SettingsError> {
+    Ok(flags.or(Config::from_env()?).or(Config::from_file(root)?).or(campaign))
+}
+
+fn number(names: &[&'static str]) -> Result<Option<u32>, SettingsError> {
+    parsed(names, "a number above 0", |text| text.trim().parse().ok().filter(|number| *number > 0))
+}
+
+fn switch(names: &[&'static str]) -> Result<Option<bool>, SettingsError> {
+    parsed(names, "true or false", |text| match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    })
+}
+
+fn parsed<T>(
+    names: &[&'static str],
+    expected: &'static str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, SettingsError> {
+    for name in names {
+        if let Some(value) = env::get(name) {
+            return parse(&value).map(Some).ok_or(SettingsError::Variable { name, value, expected });
+        }
+    }
+    Ok(None)
+}
+
+/// Parses a base URL: http or https, without credentials.
+///
+/// # Errors
+/// When it is anything else.
+pub fn parse_base_url(text: &str) -> Result<Url, SettingsError> {
+    let bad = |reason: String| SettingsError::Bad { name: "base_url", reason };
+    let url = Url::parse(text.trim())
+        .map_err(|error| bad(format!("is not a URL ({error}); write it as http://host:port")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(bad(format!("begins with `{}:`, expected http or https", url.scheme())));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(bad(format!(
+            "holds credentials, which would be stored; take them out and name the variables of a login instead ({}, {})",
+            env::USERNAME,
+            env::PASSWORD
+        )));
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_holds_the_campaigns_keys_and_two_more() {
+        let config = Config::from_toml(
+            "base_url = \"http://h\"\nproject = \"p\"\nbatch_size = 7\n[limits]\ndepth = 2\n[login]\nurl = \"/login\"\n",
+        )
+        .unwrap();
+        assert_eq!(config.settings.batch_size, Some(7));
+        let settings: crate::settings::Settings = config.settings.into();
+        assert_eq!((settings.limits.depth, settings.limits.actions), (2, 500));
+        assert_eq!(settings.login.unwrap().password_env, "AGENT_TEST_PASSWORD");
+    }
+
+    #[test]
+    fn a_misspelt_key_and_a_wrong_value_are_told_by_line() {
+        assert!(Config::from_toml("batchsize = 7\n").unwrap_err().contains("batchsize"));
+        assert!(Config::from_toml("project = \"p\"\nbatch_size = \"x\"\n").unwrap_err().contains("line 2"));
+    }
+
+    #[test]
+    fn the_earlier_source_wins_key_by_key() {
+        let first = Config::from_toml("batch_size = 1\n[limits]\ndepth = 2\n").unwrap();
+        let second = Config::from_toml("batch_size = 9\nworkers = 4\n[limits]\ndepth = 3\nactions = 5\n").unwrap();
+        let both = first.or(second).settings;
+        assert_eq!((both.batch_size, both.workers), (Some(1), Some(4)));
+        assert_eq!((both.limits.depth, both.limits.actions), (Some(2), Some(5)));
+    }
+
+    #[test]
+    fn a_base_url_with_credentials_is_refused_without_repeating_them() {
+        let error = parse_base_url("http://me:geheim@h/").unwrap_err().to_string();
+        assert!(!error.contains("geheim"), "{error}");
+    }
+}

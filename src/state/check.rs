@@ -1,0 +1,278 @@
+//! What is wrong with a campaign's files, and what a repair would do about it.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::entry::{Entry, Pending, ReviewStatus};
+use super::handin::read_report;
+use super::model::{SCHEMA_VERSION, State};
+use super::project::{Project, REPORTS_DIR};
+use super::{StateError, rebuild};
+use crate::route::Route;
+use crate::store::{self, FileKind};
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// A stable word: `counters`, `twice`, `report`, `review_status`, `bug_report`, `last_updated`, `slug`, `unreadable`.
+    pub code: &'static str,
+    /// The route that it is about.
+    pub route: Option<Route>,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// What a repair would do.
+    pub repair: Option<String>,
+}
+
+/// What a repair does or did.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Repair {
+    /// What was found.
+    pub findings: Vec<Finding>,
+    /// What is done about it, one line each.
+    pub actions: Vec<String>,
+    /// What cannot be known.
+    pub unknown: Vec<String>,
+    /// Whether it was done.
+    pub done: bool,
+    /// Where the old state is kept, relative to the project.
+    pub kept: Option<String>,
+}
+
+impl Finding {
+    fn new(code: &'static str, route: Option<&Route>, message: String, repair: Option<&str>) -> Self {
+        Self { code, route: route.cloned(), message, repair: repair.map(str::to_owned) }
+    }
+}
+
+/// What the state says about itself.
+fn own_findings(state: &State) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, written, truth) in state.wrong_counters() {
+        let written = written.map_or("absent".to_owned(), |count| count.to_string());
+        findings.push(Finding::new(
+            "counters",
+            None,
+            format!("meta.{name} is {written}, the lists say {truth}"),
+            Some("write it right"),
+        ));
+    }
+    let mut report_files: HashMap<String, &Route> = HashMap::new();
+    for entry in &state.completed {
+        if !matches!(entry.review_status, Some(ReviewStatus::Pending | ReviewStatus::Complete | ReviewStatus::Failed)) {
+            findings.push(Finding::new(
+                "review_status",
+                Some(&entry.route),
+                format!("`{}` is completed without a review status", entry.route),
+                Some("set it to review_pending"),
+            ));
+        }
+        if let Some(file) = &entry.report_file
+            && let Some(other) = report_files.insert(file.to_lowercase(), &entry.route)
+        {
+            findings.push(Finding::new(
+                "slug",
+                Some(&entry.route),
+                format!("`{}` and `{other}` share the report `{file}`", entry.route),
+                Some("test it again under a slug of its own"),
+            ));
+        }
+    }
+    let latest = state.completed.iter().filter_map(|entry| entry.tested_at);
+    let latest = latest.chain(state.failed.iter().filter_map(|entry| entry.failed_at)).max();
+    if let (Some(latest), Some(updated)) = (latest, state.last_updated())
+        && updated < latest
+    {
+        findings.push(Finding::new(
+            "last_updated",
+            None,
+            "meta.last_updated is before a route's test".into(),
+            Some("write it right"),
+        ));
+    }
+    findings
+}
+
+impl Project {
+    /// What can be told from the state and one listing of the folder of reports.
+    pub(super) fn quick_findings(&self, state: &State) -> Result<Vec<Finding>, StateError> {
+        let mut findings = own_findings(state);
+        let listing = store::file_names(&self.reports_dir())?;
+        let there = |file: &str| match file.strip_prefix(REPORTS_DIR).and_then(|rest| rest.strip_prefix('/')) {
+            Some(name) if !name.contains('/') => listing.contains(name),
+            _ => store::exists(&self.root().join(file)) == FileKind::File,
+        };
+        for entry in &state.completed {
+            match &entry.report_file {
+                Some(file) if there(file) => {}
+                file => findings.push(report_gone(&entry.route, file.as_deref())),
+            }
+            if entry.review() == ReviewStatus::Complete && !entry.bug_report_file.as_deref().is_some_and(there) {
+                findings.push(bugs_gone(&entry.route, entry.bug_report_file.as_deref()));
+            }
+        }
+        Ok(findings)
+    }
+
+    /// Everything that is wrong: the state, every report with its screenshots, every bug report.
+    ///
+    /// # Errors
+    /// When there is no state, or it cannot be read or understood.
+    pub fn check(&self) -> Result<Vec<Finding>, StateError> {
+        self.findings(&self.read_as_it_is()?)
+    }
+
+    fn findings(&self, state: &State) -> Result<Vec<Finding>, StateError> {
+        let mut findings: Vec<Finding> = state
+            .twice()
+            .into_iter()
+            .map(|(route, places)| {
+                let keep = self.keeper(state, &route);
+                Finding::new(
+                    "twice",
+                    Some(&route),
+                    format!("`{route}` stands in {places}"),
+                    Some(&format!("keep it in {keep}, take it out of the others")),
+                )
+            })
+            .collect();
+        if state.schema_version() > SCHEMA_VERSION {
+            findings.push(Finding::new("newer", None, "a newer program wrote the state".into(), None));
+        }
+        findings.extend(self.quick_findings(state)?);
+        let gone: HashSet<Route> = findings
+            .iter()
+            .filter(|finding| finding.code == "report")
+            .filter_map(|finding| finding.route.clone())
+            .collect();
+        for entry in state.completed.iter().filter(|entry| !gone.contains(&entry.route)) {
+            if let Err(error) = self.read_report_of(state, entry) {
+                findings.push(Finding::new(
+                    "report",
+                    Some(&entry.route),
+                    error.to_string(),
+                    Some("test the route again"),
+                ));
+            }
+        }
+        Ok(findings)
+    }
+
+    fn read_report_of(&self, state: &State, entry: &super::Completed) -> Result<(), StateError> {
+        let file = self.root().join(entry.report_file.as_deref().unwrap_or_default());
+        let slug = entry
+            .screenshots_dir
+            .as_deref()
+            .and_then(|folder| Path::new(folder).file_name()?.to_str())
+            .and_then(crate::route::Slug::from_file)
+            .unwrap_or_else(|| state.slug(&entry.route));
+        read_report(self, &entry.route, &slug, &file).map(|_| ())
+    }
+
+    /// Where a route that stands in several lists is kept: completed when its report holds, otherwise pending, so that
+    /// it is tested again, otherwise failed.
+    fn keeper(&self, state: &State, route: &Route) -> &'static str {
+        let holds =
+            state.completed.iter().any(|entry| entry.route == *route && self.read_report_of(state, entry).is_ok());
+        if holds {
+            "completed"
+        } else if state.pending.iter().any(|entry| entry.route == *route) {
+            "pending"
+        } else {
+            "failed"
+        }
+    }
+
+    /// Repairs the state, or only says what it would do. The old file is kept beside it.
+    ///
+    /// # Errors
+    /// When there is nothing to rebuild from, the state is of a newer program, or the disk fails.
+    pub fn repair(&self, dry_run: bool) -> Result<Repair, StateError> {
+        // A dry run writes nothing, not even the lock file.
+        let _lock = if dry_run { None } else { Some(self.lock()?) };
+        let (mut state, mut repair) = match self.read_as_it_is() {
+            Ok(state) => self.repaired(state)?,
+            Err(StateError::Broken { problem, .. }) => rebuild::rebuild(self, Some(problem))?,
+            Err(StateError::NoState { .. }) => rebuild::rebuild(self, None)?,
+            Err(error) => return Err(error),
+        };
+        if dry_run || repair.actions.is_empty() {
+            return Ok(repair);
+        }
+        let now = self.now();
+        if self.has_state() {
+            let copy = self.dated_copy(now);
+            store::copy_into(&self.state_path(), &copy)?;
+            repair.kept = Some(self.relative(&copy));
+        }
+        state.changed = true;
+        self.write(state, now)?;
+        repair.done = true;
+        Ok(repair)
+    }
+
+    fn repaired(&self, mut state: State) -> Result<(State, Repair), StateError> {
+        let version = state.schema_version();
+        if version > SCHEMA_VERSION {
+            return Err(StateError::Newer { path: self.state_path(), version });
+        }
+        let findings = self.findings(&state)?;
+        let mut actions = Vec::new();
+        for finding in &findings {
+            if let Some(repair) = &finding.repair {
+                actions.push(format!("{}: {repair}", finding.message));
+            }
+        }
+        for (route, _) in state.twice() {
+            let keep = self.keeper(&state, &route);
+            let mut seen = false;
+            let mut first = |list: &str, entry: &Route| {
+                if *entry != route {
+                    return true;
+                }
+                let stays = list == keep && !seen;
+                seen = seen || stays;
+                stays
+            };
+            state.completed.retain(|entry| first("completed", &entry.route));
+            state.failed.retain(|entry| first("failed", &entry.route));
+            state.pending.retain(|entry| first("pending", &entry.route));
+        }
+        for finding in &findings {
+            let Some(route) = &finding.route else { continue };
+            match finding.code {
+                "report" | "slug" => {
+                    if let Some(place) = state.completed.iter().position(|entry| entry.route == *route) {
+                        let entry = state.completed.remove(place);
+                        state.edit_attempts(route, |object| object.set_text("completed", entry.text().to_owned()));
+                        state.pending.push(Pending::new(entry.route));
+                    }
+                }
+                "review_status" | "bug_report" => state.edit_completed(route, |object| {
+                    object.set("review_status", &ReviewStatus::Pending);
+                    object.set("bug_report_file", &());
+                }),
+                _ => {}
+            }
+        }
+        Ok((state, Repair { findings, actions, ..Repair::default() }))
+    }
+}
+
+fn report_gone(route: &Route, file: Option<&str>) -> Finding {
+    let message = match file {
+        Some(file) => format!("`{route}` is completed, but its report `{file}` does not exist"),
+        None => format!("`{route}` is completed, but names no report"),
+    };
+    Finding::new("report", Some(route), message, Some("test the route again"))
+}
+
+fn bugs_gone(route: &Route, file: Option<&str>) -> Finding {
+    let message = match file {
+        Some(file) => format!("`{route}` is reviewed, but its bug report `{file}` does not exist"),
+        None => format!("`{route}` is reviewed, but names no bug report"),
+    };
+    Finding::new("bug_report", Some(route), message, Some("review the route again"))
+}

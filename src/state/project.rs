@@ -1,0 +1,236 @@
+//! A project directory: where the files of a campaign lie, and the one read-modify-write of its state.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::StateError;
+use super::model::{SCHEMA_VERSION, State};
+use crate::route::Slug;
+use crate::store::{self, Clock, FileKind, FileLock, Ids};
+
+/// The state file.
+pub const STATE_FILE: &str = ".monkey-test-state.json";
+/// Its lock; never deleted while in use.
+const LOCK_FILE: &str = ".monkey-test-state.lock";
+/// The route map.
+pub const ROUTE_MAP: &str = "ROUTE_MAP.md";
+/// Folder of the reports.
+pub const REPORTS_DIR: &str = "monkey-test-reports";
+/// Folder of the screenshots.
+pub const SCREENSHOTS_DIR: &str = "monkey-test-screenshots";
+/// Folder of our own files.
+pub const OWN_DIR: &str = ".agent-test";
+/// Name of the final report in the folder of reports.
+pub const FINAL_REPORT: &str = "FINAL-REPORT.md";
+
+/// Litter in the folders of outputs, where writers take no lock, is swept at this age.
+const OLD_LITTER: Duration = Duration::from_secs(3600);
+
+/// A project directory. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Project {
+    root: PathBuf,
+    clock: Clock,
+    ids: Ids,
+    lock_timeout: Duration,
+}
+
+impl Project {
+    /// The project in this directory.
+    #[must_use]
+    pub fn open(root: impl Into<PathBuf>, clock: Clock) -> Self {
+        Self { root: root.into(), clock, ids: Ids::random(), lock_timeout: store::lock_timeout() }
+    }
+
+    /// The same project with another source of tokens.
+    #[must_use]
+    pub fn with_ids(mut self, ids: Ids) -> Self {
+        self.ids = ids;
+        self
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Now.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    pub(super) fn ids(&self) -> &Ids {
+        &self.ids
+    }
+
+    /// The state file.
+    #[must_use]
+    pub fn state_path(&self) -> PathBuf {
+        self.root.join(STATE_FILE)
+    }
+
+    /// The route map.
+    #[must_use]
+    pub fn route_map_path(&self) -> PathBuf {
+        self.root.join(ROUTE_MAP)
+    }
+
+    /// Folder of the reports.
+    #[must_use]
+    pub fn reports_dir(&self) -> PathBuf {
+        self.root.join(REPORTS_DIR)
+    }
+
+    /// Folder of our own files.
+    #[must_use]
+    pub fn own_dir(&self) -> PathBuf {
+        self.root.join(OWN_DIR)
+    }
+
+    /// The report of a route.
+    #[must_use]
+    pub fn report_path(&self, slug: &Slug) -> PathBuf {
+        self.reports_dir().join(format!("{slug}.json"))
+    }
+
+    /// The bug report of a route.
+    #[must_use]
+    pub fn bug_report_path(&self, slug: &Slug) -> PathBuf {
+        self.reports_dir().join(format!("{slug}-bugs.md"))
+    }
+
+    /// Folder of a route's screenshots.
+    #[must_use]
+    pub fn screenshots_of(&self, slug: &Slug) -> PathBuf {
+        self.root.join(SCREENSHOTS_DIR).join(slug.as_str())
+    }
+
+    /// The final report.
+    #[must_use]
+    pub fn final_report_path(&self) -> PathBuf {
+        self.reports_dir().join(FINAL_REPORT)
+    }
+
+    /// Whether there is a state here.
+    #[must_use]
+    pub fn has_state(&self) -> bool {
+        store::exists(&self.state_path()) != FileKind::Missing
+    }
+
+    /// The digest that the final report on the disk carries.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn final_report_digest(&self) -> Result<Option<String>, StateError> {
+        let text = store::read_to_string_if_exists(&self.final_report_path())?;
+        Ok(text.as_deref().and_then(super::digest_in).map(str::to_owned))
+    }
+
+    /// Reads the state, without a lock: a reader sees the old file or the new one.
+    ///
+    /// # Errors
+    /// When there is none, it cannot be read or understood, or a route stands in it twice.
+    pub fn read(&self) -> Result<State, StateError> {
+        self.unambiguous(self.read_as_it_is()?)
+    }
+
+    /// Reads the state even when a route stands in it twice.
+    pub(super) fn read_as_it_is(&self) -> Result<State, StateError> {
+        let path = self.state_path();
+        match self.read_text()? {
+            None => Err(StateError::NoState { path }),
+            Some(text) => State::parse(&text).map_err(|problem| StateError::Broken { path, problem }),
+        }
+    }
+
+    pub(super) fn read_text(&self) -> Result<Option<String>, StateError> {
+        let path = self.state_path();
+        match store::read_bytes(&path) {
+            Ok(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => Ok(Some(text)),
+                Err(_) => Err(StateError::Broken { path, problem: "it is not UTF-8 text".into() }),
+            },
+            Err(_) if store::exists(&path) == FileKind::Missing => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn unambiguous(&self, state: State) -> Result<State, StateError> {
+        let places = state.twice();
+        if places.is_empty() { Ok(state) } else { Err(StateError::Ambiguous { path: self.state_path(), places }) }
+    }
+
+    /// The one way to change the state: lock, read, apply, check, write, unlock. When the function refuses or changes
+    /// nothing, nothing is written.
+    ///
+    /// # Errors
+    /// What the function refuses; what [`Project::read`] refuses; a newer schema; the lock; the disk.
+    pub fn transact<T>(
+        &self,
+        change: impl FnOnce(&mut State, DateTime<Utc>) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
+        if !self.has_state() {
+            return Err(StateError::NoState { path: self.state_path() });
+        }
+        let _lock = self.lock()?;
+        let mut state = self.read()?;
+        let version = state.schema_version();
+        if version > SCHEMA_VERSION {
+            return Err(StateError::Newer { path: self.state_path(), version });
+        }
+        let now = self.now();
+        let answer = change(&mut state, now)?;
+        if state.changed {
+            self.write(state, now)?;
+        }
+        Ok(answer)
+    }
+
+    /// Takes the project's lock and sweeps what killed writers left.
+    pub(super) fn lock(&self) -> Result<FileLock, StateError> {
+        let lock = FileLock::acquire(&self.root.join(LOCK_FILE), self.lock_timeout)?;
+        store::sweep(&self.root, Duration::ZERO);
+        store::sweep(&self.reports_dir(), OLD_LITTER);
+        Ok(lock)
+    }
+
+    /// Writes the state; the caller holds the lock.
+    pub(super) fn write(&self, mut state: State, now: DateTime<Utc>) -> Result<(), StateError> {
+        state.settle(now);
+        // No transition may do this; if one did, the file would be refused from then on.
+        let state = self.unambiguous(state)?;
+        Ok(store::write_atomic(&self.state_path(), state.render().as_bytes())?)
+    }
+
+    /// Writes a file at the project's root under its lock.
+    ///
+    /// # Errors
+    /// The lock; the disk.
+    pub fn write_at_root(&self, name: &str, text: &str) -> Result<(), StateError> {
+        let _lock = self.lock()?;
+        Ok(store::write_atomic(&self.root.join(name), text.as_bytes())?)
+    }
+
+    /// A free name beside the state for a copy of it that is kept, dated.
+    pub(super) fn dated_copy(&self, now: DateTime<Utc>) -> PathBuf {
+        let stamp = now.format("%Y-%m-%dT%H-%M-%SZ");
+        let name = |extra: &str| self.root.join(format!(".monkey-test-state.{stamp}{extra}.json"));
+        let mut path = name("");
+        let mut count = 1;
+        while store::exists(&path) != FileKind::Missing {
+            count += 1;
+            path = name(&format!("-{count}"));
+        }
+        path
+    }
+
+    /// A path as it is written into the state: relative to the project, with `/`.
+    pub(super) fn relative(&self, path: &Path) -> String {
+        let relative = path.strip_prefix(&self.root).unwrap_or(path);
+        relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+    }
+}

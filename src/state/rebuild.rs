@@ -1,0 +1,96 @@
+//! A state that is lost or cannot be understood is built anew from ROUTE_MAP.md and the reports.
+
+use regex::Regex;
+
+use super::check::{Finding, Repair};
+use super::handin::read_report;
+use super::model::State;
+use super::project::{Project, ROUTE_MAP};
+use super::{InitRequest, StateError};
+use crate::maze::RouteReport;
+use crate::route::{Route, RouteMap};
+use crate::settings::{Config, Overrides};
+use crate::store::{self, FileKind};
+
+/// Builds a state from what lies in the project; `broken` says what is wrong with the file that stands there.
+pub(super) fn rebuild(project: &Project, broken: Option<String>) -> Result<(State, Repair), StateError> {
+    let mut repair = Repair::default();
+    let text = store::read_bytes(&project.state_path())
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default();
+    let message =
+        broken.map_or("there is no state".to_owned(), |problem| format!("the state cannot be understood: {problem}"));
+    repair.findings.push(Finding { code: "unreadable", route: None, message, repair: Some("build it anew".into()) });
+
+    let map = store::read_to_string_if_exists(&project.route_map_path())?.and_then(|text| RouteMap::parse(&text).ok());
+    let mut routes: Vec<Route> = map.iter().flat_map(|map| &map.routes).map(|entry| entry.route.clone()).collect();
+    let from_map = routes.len();
+    for route in reported_routes(project)? {
+        if !routes.contains(&route) {
+            routes.push(route);
+        }
+    }
+    if routes.is_empty() {
+        let problem = format!("there is neither a route in {ROUTE_MAP} nor a report");
+        return Err(StateError::NothingToRebuild { path: project.state_path(), problem });
+    }
+    let config = Config::from_env()?.or(Config::from_file(project.root())?);
+    let base_url = salvage(&text, "base_url").or(config.base_url);
+    if base_url.is_none() {
+        repair.unknown.push("the base URL; set AGENT_TEST_BASE_URL or base_url in agent-test.toml".into());
+    }
+    let name = salvage(&text, "project")
+        .or(config.project)
+        .or_else(|| project.root().canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned()));
+    let request = InitRequest {
+        project: name.unwrap_or_default(),
+        base_url: base_url.unwrap_or_default(),
+        routes,
+        settings: Overrides::default(),
+        force: false,
+    };
+    let now = project.now();
+    let mut state = State::initialize(&request, now)?;
+    let mut completed = 0;
+    let mut reviewed = 0;
+    let pending: Vec<Route> = state.pending().iter().map(|entry| entry.route.clone()).collect();
+    for route in &pending {
+        let slug = state.slug(route);
+        let Ok(facts) = read_report(project, route, &slug, &project.report_path(&slug)) else { continue };
+        state.complete(route, &facts, None, now)?;
+        completed += 1;
+        let bugs = project.bug_report_path(&slug);
+        if store::exists(&bugs) == FileKind::File {
+            state.review_complete(route, &project.relative(&bugs), None, now)?;
+            reviewed += 1;
+        }
+    }
+    repair.actions.push(format!(
+        "build the state anew: {} routes ({from_map} from {ROUTE_MAP}), {completed} completed with their reports, {reviewed} of them reviewed, {} pending",
+        request.routes.len(),
+        request.routes.len() - completed,
+    ));
+    repair.unknown.push("which routes of the map were selected: all of them are taken".into());
+    repair
+        .unknown
+        .push("which routes had failed, how often they were retried, and leases: they are pending and free".into());
+    Ok((state, repair))
+}
+
+/// Routes that reports in the folder are about.
+fn reported_routes(project: &Project) -> Result<Vec<Route>, StateError> {
+    let mut names: Vec<String> = store::file_names(&project.reports_dir())?.into_iter().collect();
+    names.sort_unstable();
+    let reports = names.iter().filter(|name| name.to_lowercase().ends_with(".json"));
+    Ok(reports
+        .filter_map(|name| store::read_bytes(&project.reports_dir().join(name)).ok())
+        .filter_map(|bytes| serde_json::from_slice::<RouteReport>(&bytes).ok())
+        .filter_map(|report| Route::parse(&report.route).ok())
+        .collect())
+}
+
+/// A string of `meta` that can still be read in a broken file.
+fn salvage(text: &str, key: &str) -> Option<String> {
+    let pattern = Regex::new(&format!("\"{key}\"\\s*:\\s*(\"(?:[^\"\\\\]|\\\\.)*\")")).ok()?;
+    serde_json::from_str(pattern.captures(text)?.get(1)?.as_str()).ok()
+}

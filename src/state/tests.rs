@@ -1,0 +1,251 @@
+//! Laws of the transitions, on values alone.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use proptest::prelude::*;
+
+use super::*;
+use crate::maze::{OperationsCount, RouteStatus};
+use crate::route::Route;
+use crate::settings::Overrides;
+use crate::store::Ids;
+
+fn now() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000, 0).unwrap()
+}
+
+fn route(text: &str) -> Route {
+    Route::parse(text).unwrap()
+}
+
+fn campaign(routes: &[&str]) -> State {
+    let request = InitRequest {
+        project: "p".into(),
+        base_url: "http://h".into(),
+        routes: routes.iter().map(|text| route(text)).collect(),
+        settings: Overrides::default(),
+        force: false,
+    };
+    State::initialize(&request, now()).unwrap()
+}
+
+fn facts(sha: &str) -> CompletedFacts {
+    CompletedFacts {
+        tested_at: now(),
+        status: RouteStatus::Pass,
+        bugs_count: 0,
+        operations_count: OperationsCount::default(),
+        screenshots_dir: "monkey-test-screenshots/a/".into(),
+        report_file: "monkey-test-reports/a.json".into(),
+        summary: "fine".into(),
+        report_sha256: sha.into(),
+    }
+}
+
+fn request(routes: &[&str], batch: usize) -> ClaimRequest {
+    ClaimRequest {
+        routes: routes.iter().map(|text| route(text)).collect(),
+        batch,
+        phase: ClaimPhase::Test,
+        worker: "w".into(),
+        lease: DEFAULT_LEASE,
+    }
+}
+
+/// The file as it would be written, read again.
+fn written(state: &State) -> State {
+    let mut state = state.clone();
+    state.settle(now());
+    State::parse(&state.render()).unwrap()
+}
+
+#[test]
+fn a_new_campaign_has_the_known_shape() {
+    let mut state = campaign(&["/a", "/b", "/a/"]);
+    state.settle(now());
+    insta::assert_snapshot!(state.render(), @"");
+}
+
+#[test]
+fn a_lease_is_exclusive_until_it_has_run_out() {
+    let mut state = campaign(&["/a", "/b"]);
+    let ids = Ids::counted();
+    let first = state.claim(&request(&["/a"], 0), now(), &ids).unwrap();
+    assert!(matches!(state.claim(&request(&["/a"], 0), now(), &ids), Err(StateError::Leased { .. })));
+    assert!(matches!(state.complete(&route("/a"), &facts("x"), None, now()), Err(StateError::Leased { .. })));
+    let later = now() + TimeDelta::minutes(16);
+    let second = state.claim(&request(&["/a"], 0), later, &ids).unwrap();
+    let (old, new) = (first.first().unwrap().token.as_str(), second.first().unwrap().token.as_str());
+    assert!(matches!(state.heartbeat(old, None, later), Err(StateError::DeadToken { .. })));
+    assert!(matches!(state.complete(&route("/a"), &facts("x"), Some(old), later), Err(StateError::DeadToken { .. })));
+    assert!(state.complete(&route("/a"), &facts("x"), Some(new), later).unwrap());
+    assert!(!state.complete(&route("/a"), &facts("x"), Some(new), later).unwrap());
+}
+
+#[test]
+fn a_clock_that_is_set_back_makes_no_lease_immortal() {
+    let mut state = campaign(&["/a"]);
+    state.claim(&request(&["/a"], 0), now() + TimeDelta::days(1), &Ids::counted()).unwrap();
+    assert_eq!(state.claim(&request(&["/a"], 0), now(), &Ids::counted()).unwrap().len(), 1);
+}
+
+#[test]
+fn a_heartbeat_never_shortens_a_lease() {
+    let mut state = campaign(&["/a"]);
+    let claim = state.claim(&request(&["/a"], 0), now(), &Ids::counted()).unwrap().remove(0);
+    let (_, end) = state.heartbeat(&claim.token, Some(Duration::from_secs(1)), now()).unwrap();
+    assert_eq!(end, claim.expires_at);
+}
+
+#[test]
+fn three_crashes_fail_the_route_and_a_retry_starts_counting_anew() {
+    let mut state = campaign(&["/a"]);
+    for attempts in 1..=3 {
+        let claim = state.claim(&request(&[], 1), now(), &Ids::counted()).unwrap().remove(0);
+        let crash = state.crash(&claim.route, Some(&claim.token), "gone", now()).unwrap();
+        assert_eq!(crash, Crash { attempts, failed: attempts == 3 });
+    }
+    assert_eq!(state.place(&route("/a")), Some(Place::Failed));
+    state.retry(&[], now()).unwrap();
+    assert!(!state.crash(&route("/a"), None, "gone", now()).unwrap().failed);
+    state.fail(&route("/a"), "again", None, now()).unwrap();
+    let state = written(&state);
+    assert_eq!(state.failed().first().unwrap().retry_count, Some(1));
+    assert!(state.render().matches("\"error\": \"gone\"").count() >= 4, "{}", state.render());
+}
+
+#[test]
+fn the_phase_follows_the_lists_and_the_final_reports_digest() {
+    let mut state = campaign(&["/a", "/b"]);
+    assert_eq!(next(&state, None, now()).phase(), "testing");
+    state.complete(&route("/a"), &facts("x"), None, now()).unwrap();
+    state.fail(&route("/b"), "no", None, now()).unwrap();
+    assert_eq!(next(&state, None, now()).phase(), "review");
+    for _ in 0..3 {
+        assert_eq!(next(&state, None, now()).phase(), "review");
+        state.review_fail(&route("/a"), "no", None, now()).unwrap();
+    }
+    assert_eq!(next(&state, None, now()), Next::FinalReport);
+    let digest = state.digest();
+    state.report_written(&digest, now());
+    assert_eq!(next(&state, None, now()), Next::FinalReport);
+    let file = format!("# Report\n{}\n", digest_line(&digest));
+    assert_eq!(next(&written(&state), digest_in(&file), now()), Next::Done);
+    state.retry(&[], now()).unwrap();
+    assert_eq!(next(&state, Some(&digest), now()).phase(), "testing");
+    state.fail(&route("/b"), "no", None, now() + TimeDelta::seconds(1)).unwrap();
+    assert_eq!(next(&state, Some(&digest), now()), Next::FinalReport);
+    state.block("down");
+    assert_eq!(next(&state, Some(&digest), now()), Next::Blocked { reason: "down".into() });
+}
+
+#[test]
+fn an_init_of_the_same_scope_is_known_again_after_add_and_drop() {
+    let request = |routes: &[&str]| InitRequest {
+        project: "p".into(),
+        base_url: "http://h/".into(),
+        routes: routes.iter().map(|text| route(text)).collect(),
+        settings: Overrides::default(),
+        force: false,
+    };
+    let mut state = campaign(&["/a", "/b"]);
+    state.add(&[route("/c")]);
+    state.drop_routes(&[route("/a")], now()).unwrap();
+    assert_eq!(state.drop_routes(&[route("/a")], now()).unwrap().unchanged.len(), 1);
+    let state = written(&state);
+    assert_eq!(state.difference(&request(&["/b", "/a"])), None);
+    assert_eq!(state.difference(&request(&["/b", "/c"])), None);
+    assert!(state.difference(&request(&["/b"])).is_some());
+}
+
+#[test]
+fn a_requeued_route_gets_its_unknown_keys_back() {
+    let text = include_str!("../../tests/fixtures/state/unknown-keys.json");
+    let mut state = State::parse(text).unwrap();
+    state.requeue(&[route("/settings/p0")], now()).unwrap();
+    let mut state = written(&state);
+    state.complete(&route("/settings/p0"), &facts("x"), None, now()).unwrap();
+    let text = written(&state).render();
+    assert!(text.contains("\"model\": \"m\""), "{text}");
+}
+
+#[derive(Clone, Debug)]
+enum Move {
+    Claim(usize),
+    Complete(usize),
+    Fail(usize),
+    Crash(usize),
+    Retry(usize),
+    Requeue(usize),
+    Review(usize),
+    ReviewFail(usize),
+    Add(usize),
+    Drop(usize),
+    Block,
+    Unblock,
+}
+
+fn moves() -> impl Strategy<Value = Move> {
+    let r = 0..8_usize;
+    prop_oneof![
+        r.clone().prop_map(Move::Claim),
+        r.clone().prop_map(Move::Complete),
+        r.clone().prop_map(Move::Fail),
+        r.clone().prop_map(Move::Crash),
+        r.clone().prop_map(Move::Retry),
+        r.clone().prop_map(Move::Requeue),
+        r.clone().prop_map(Move::Review),
+        r.clone().prop_map(Move::ReviewFail),
+        r.clone().prop_map(Move::Add),
+        r.prop_map(Move::Drop),
+        Just(Move::Block),
+        Just(Move::Unblock),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_sequence_of_transitions_breaks_an_invariant_or_loses_a_foreign_key(all in proptest::collection::vec(moves(), 1..40)) {
+        let mut state = State::parse(
+            "{\"x\": [1.50, {\"deep\": 1e3}], \"meta\": {\"note\": 1.0, \"project\": \"p\", \"base_url\": \"http://h\"}, \
+             \"pending\": [\"/r0\", \"/r1/\", \"/r2\"], \"completed\": [], \"failed\": [{\"route\": \"/r3\", \"error\": \"e\", \"mine\": 2.0}], \"z\": null}",
+        ).unwrap();
+        let ids = Ids::counted();
+        let mut at = now();
+        for step in all {
+            at += TimeDelta::seconds(7);
+            let name = |n: usize| route(&format!("/r{n}"));
+            let before = state.counts().total_routes;
+            let result = match &step {
+                Move::Claim(n) => state.claim(&request(&[], *n), at, &ids).map(|_| ()),
+                Move::Complete(n) => state.complete(&name(*n), &facts(&at.to_string()), None, at).map(|_| ()),
+                Move::Fail(n) => state.fail(&name(*n), "e", None, at).map(|_| ()),
+                Move::Crash(n) => state.crash(&name(*n), None, "e", at).map(|_| ()),
+                Move::Retry(n) => state.retry(&[name(*n)], at).map(|_| ()),
+                Move::Requeue(n) => state.requeue(&[name(*n)], at).map(|_| ()),
+                Move::Review(n) => state.review_complete(&name(*n), "b.md", None, at).map(|_| ()),
+                Move::ReviewFail(n) => state.review_fail(&name(*n), "e", None, at).map(|_| ()),
+                Move::Add(n) => { state.add(&[name(*n)]); Ok(()) }
+                Move::Drop(n) => state.drop_routes(&[name(*n)], at).map(|_| ()),
+                Move::Block => { state.block("b"); Ok(()) }
+                Move::Unblock => { state.unblock(); Ok(()) }
+            };
+            state.settle(at);
+            let text = state.render();
+            let read = State::parse(&text).unwrap();
+            prop_assert_eq!(read.render(), text.clone());
+            prop_assert!(read.twice().is_empty());
+            prop_assert!(read.wrong_counters().is_empty());
+            let counts = read.counts();
+            prop_assert_eq!(counts.review_pending + counts.review_complete + counts.review_failed, counts.tested);
+            prop_assert!(text.contains("\"x\": [1.50, {\"deep\": 1e3}]") && text.contains("\"note\": 1.0") && text.contains("\"mine\": 2.0"), "{}", text);
+            if result.is_err() || !matches!(step, Move::Add(_) | Move::Drop(_)) {
+                prop_assert_eq!(counts.total_routes, before);
+            }
+            let updated = read.last_updated().unwrap();
+            prop_assert!(read.completed().iter().all(|entry| entry.tested_at.unwrap() <= updated));
+            state = read;
+        }
+    }
+}
