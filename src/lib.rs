@@ -5,6 +5,7 @@
 //! | floor | room | owns |
 //! | --- | --- | --- |
 //! | 6 | [`cli`] | one file per command: arguments in, one call, text or `--json` out |
+//! | 3 | [`demo`] | the embedded demo application, its manifest of planted bugs, the score of a campaign on it |
 //! | 1 | [`maze`] | the route report with its action tree |
 //! | 1 | [`trace`] | trace step, locator, run file, fingerprints |
 //! | 0 | [`store`] | the clock; the one door to the disk |
@@ -14,6 +15,7 @@
 #![doc(test(attr(deny(warnings))))]
 
 pub mod cli;
+pub mod demo;
 pub mod env;
 pub mod event;
 pub mod exit;
