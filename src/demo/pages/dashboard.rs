@@ -30,8 +30,8 @@ pub(in crate::demo) fn page(view: &View) -> Markup {
         &html! {
             div.banner { span.grow { "Summer collection goes live on Friday." } button.plain data-act="dismiss" { "Dismiss" } }
             div.grid {
-                a.card.metric href="/orders" { span { "Open orders" } b { "3" } }
-                a.card.metric href="/products" { span { "Products on sale" } b { "14" } }
+                a.card.metric href="/orders" aria-label="Open orders" { span { "Open orders" } b { "3" } }
+                a.card.metric href="/products" aria-label="Products on sale" { span { "Products on sale" } b { "14" } }
                 div.card.metric { span { "Revenue this week" } b { "€ 4,812" } }
                 div.card.metric { span { "Returns" } b { "1.8 %" } }
             }

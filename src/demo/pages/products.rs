@@ -56,7 +56,7 @@ fn dialogs() -> Markup {
         }, &html! { (cancel) button.primary data-act="create" { "Save product" } }))
         (dialog("advanced", "Advanced options", &html! {
             (field("Supplier code", "supplier", "text", "Q-17"))
-            label.check { input type="checkbox" name="track" role="switch" checked; "Track stock" span.state.said { "On" } }
+            label.check { input type="checkbox" name="track" role="switch" aria-label="Track stock" checked; "Track stock" span.state.said { "On" } }
         }, &html! { button data-close { "Back" } button.primary data-act="applyAdvanced" { "Apply options" } }))
         (dialog("edit", "Edit product", &field("New name", "name", "text", ""),
             &html! { (cancel) button.primary data-act="saveEdit" { "Save edit" } }))
@@ -66,7 +66,7 @@ fn dialogs() -> Markup {
             div.feet { button data-close { "Keep product" } button.solid data-act="reallyDelete" { "Delete for good" } }
         }
         (dialog("xml", "Export as XML", &html! {
-            label.check { input type="checkbox" role="switch"; "Include retired" span.state.said { "Off" } }
+            label.check { input type="checkbox" role="switch" aria-label="Include retired"; "Include retired" span.state.said { "Off" } }
             pre #xml-preview {}
         }, &html! { button data-act="xmlPreview" { "Preview" } button data-close { "Close export" } }))
     }

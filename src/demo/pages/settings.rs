@@ -12,7 +12,7 @@ use crate::maze::ActionResult::{
 /// The general settings.
 pub(in crate::demo) fn general(view: &View) -> Markup {
     let switch = |label: &str, on: bool| {
-        html! { label.check { input type="checkbox" role="switch" checked[on]; (label) span.state.said { @if on { "On" } @else { "Off" } } } }
+        html! { label.check { input type="checkbox" role="switch" aria-label=(label) checked[on]; (label) span.state.said { @if on { "On" } @else { "Off" } } } }
     };
     view.page(
         "Settings",
@@ -28,7 +28,7 @@ pub(in crate::demo) fn general(view: &View) -> Markup {
                 div #profile role="tabpanel" data-scope {
                     form onsubmit="return false" {
                         (field("Display name", "display", "text", "Harbour crew"))
-                        label.field { span { "Language" } select name="language" { option { "English" } option { "Deutsch" } option { "Español" } } }
+                        label.field { span { "Language" } select name="language" aria-label="Language" { option { "English" } option { "Deutsch" } option { "Español" } } }
                         div.bar {
                             button.primary type="button" data-act="save" data-testid=[view.test_id("settings-save")] { (view.name("settings-save")) }
                             button type="button" data-act="revert" { "Revert edits" }

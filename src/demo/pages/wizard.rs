@@ -35,7 +35,7 @@ pub(in crate::demo) fn page(view: &View) -> Markup {
                 }
                 div data-step="3" hidden {
                     p { "North pier, 20457" }
-                    label.check { input type="checkbox" role="switch"; "Send me a summary" span.state.said { "Off" } }
+                    label.check { input type="checkbox" role="switch" aria-label="Send me a summary"; "Send me a summary" span.state.said { "Off" } }
                     div.feet { button data-close { "Cancel setup" } button data-act="back" { "Back" } button.primary data-api="POST /api/wizard" data-done="Warehouse created" { "Finish" } }
                 }
             }
