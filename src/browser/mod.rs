@@ -10,6 +10,7 @@ mod cdp;
 pub mod driver;
 mod evidence;
 mod guard;
+mod launcher;
 mod pump;
 mod screen;
 mod session;
@@ -18,6 +19,7 @@ pub mod words;
 pub use cdp::{Cdp, CdpError, CdpEvent};
 pub use evidence::{Evidence, Mark, Note, Request, Since};
 pub use guard::{Decision, Mode, Outgoing, Policy};
+pub use launcher::{Launcher, VIEWPORT};
 pub use screen::{Element, Found, Frame, Layer, Look, Overlay, Point, Still, Table, Tally, Toast};
 pub use session::{Session, SessionError, SessionOptions};
 

@@ -100,6 +100,8 @@ pub struct Element {
     pub haspopup: Option<String>,
     /// Cannot be written to.
     pub readonly: bool,
+    /// `type` of a button or field.
+    pub kind: Option<String>,
     /// It has a listener for clicks.
     pub clicks: bool,
     /// It has a listener for the pointer coming in.

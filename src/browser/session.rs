@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::cdp::{Cdp, CdpError};
+use super::driver::Driver;
 use super::evidence::{Evidence, Mark, Note};
 use super::guard::{Mode, Policy};
 use super::pump::{self, PAGE_SCRIPT, Pages, Shared};
@@ -122,6 +123,8 @@ pub struct Session {
     pump: tokio::task::JoinHandle<()>,
     /// A command may take this long before the page counts as hung.
     patience: Duration,
+    /// The profile directory that goes with the session.
+    owned: Option<(Arc<Driver>, PathBuf)>,
 }
 
 const FLAGS: &[&str] = &[
@@ -177,7 +180,7 @@ impl Session {
         let driver = WebDriver::new(&options.webdriver, caps).await.map_err(|error| start(brief(&error)))?;
         match Self::watch(&driver, &options).await {
             Ok((shared, page, pump)) => {
-                let session = Self { driver: Some(driver), shared, page, pump, patience: Duration::from_secs(8) };
+                let session = Self { driver: Some(driver), shared, page, pump, patience: Duration::from_secs(8), owned: None };
                 session.prepare(&options).await?;
                 Ok(session)
             }
@@ -242,6 +245,13 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// The session's profile is removed when it ends.
+    #[must_use]
+    pub(super) fn owning(mut self, driver: Arc<Driver>, profile: PathBuf) -> Self {
+        self.owned = Some((driver, profile));
+        self
     }
 
     /// The record of what the browser told.
@@ -599,6 +609,9 @@ impl Session {
             let _ = tokio::time::timeout(Duration::from_secs(10), driver.quit()).await;
         }
         self.pump.abort();
+        if let Some((driver, profile)) = self.owned.take() {
+            driver.forget_profile(&profile);
+        }
     }
 }
 

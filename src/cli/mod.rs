@@ -1,6 +1,7 @@
 //! The command line: one file per command. Arguments in, one call of the library, text or `--json` out.
 
 mod context;
+mod demo;
 mod doctor;
 mod guard;
 mod hold_driver;
@@ -25,6 +26,7 @@ pub struct Cli {
 /// One variant per command. Add: the variant here, its line in `dispatch`, its file.
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Args),
     Doctor(doctor::Args),
     #[command(name = "__guard", hide = true)]
     Guard(guard::Args),
@@ -34,6 +36,7 @@ enum Command {
 
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
     match command {
+        Command::Demo(args) => demo::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
         Command::Guard(args) => guard::run(&args),
         Command::HoldDriver(args) => hold_driver::run(context, args),

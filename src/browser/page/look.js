@@ -471,7 +471,7 @@
         expanded: element.getAttribute('aria-expanded') ?? (element.localName === 'summary' ? String(element.parentElement?.open ?? false) : null),
         selected: element.getAttribute('aria-selected') === 'true' || element.getAttribute('aria-current') != null && element.getAttribute('aria-current') !== 'false' || element.getAttribute('aria-pressed') === 'true' || /(^|\s)(active|current|selected)(\s|$)/.test(element.getAttribute('class') ?? ''),
         haspopup: element.getAttribute('aria-haspopup') ?? (/dropdown|menu|modal|collapse/.test(element.getAttribute('data-toggle') ?? element.getAttribute('data-bs-toggle') ?? '') ? 'true' : null),
-        readonly: element.readOnly === true,
+        readonly: element.readOnly === true, kind: typeof element.type === 'string' ? element.type : null,
         clicks: f.clicks, hovers: f.hovers, types: [...f.types].slice(0, 12),
         testId, label: labelTextOf(element) || null, placeholder: element.getAttribute('placeholder'),
         text: cut(textOf(element), 80) || null, css: cssOf(element), shadow: chainOf(element), frame,

@@ -1,0 +1,179 @@
+//! Going back to a level by the cheapest way that reaches it, and checking that it did: already there; close what is
+//! open; back in history; scroll; else open the route again and play the way.
+
+use super::choose::{Candidate, closes, reads_destructive};
+use super::signature::{find_again, page_key};
+use super::walk::{Level, Walker, kinds};
+use crate::browser::{Element, Look, Mode, SessionError};
+use crate::event::EventKind;
+use crate::replay::{Action, Performed, Played, Target, Terms, perform, play, scroll_to};
+
+/// How often a lost browser is replaced within one route.
+const RENEWALS: u32 = 3;
+
+impl Walker<'_> {
+    /// Stands on the level again and finds the candidate there; none when it cannot be reached.
+    pub(super) async fn ensure(
+        &mut self,
+        level: &Level,
+        at: &Look,
+        candidate: &Candidate,
+    ) -> Result<Option<Element>, SessionError> {
+        if let Some(element) = self.here(level, at, candidate) {
+            return Ok(Some(element));
+        }
+        if page_key(&self.look.url) == level.page && kinds(&self.look).len() > level.overlays.len() {
+            self.close_extra(&level.overlays).await?;
+            if let Some(element) = self.here(level, at, candidate) {
+                return Ok(Some(element));
+            }
+        }
+        if page_key(&self.look.url) != level.page && self.session.back(self.terms().cap_ms).await? {
+            self.look = self.session.look(self.terms().nodes).await?;
+            if kinds(&self.look).len() > level.overlays.len() {
+                self.close_extra(&level.overlays).await?;
+            }
+            if let Some(element) = self.here(level, at, candidate) {
+                return Ok(Some(element));
+            }
+        }
+        if let Some(element) = self.scrolled(level, at, candidate).await? {
+            return Ok(Some(element));
+        }
+        if !self.replay(level).await? {
+            return Ok(None);
+        }
+        if let Some(element) = self.here(level, at, candidate) {
+            return Ok(Some(element));
+        }
+        self.scrolled(level, at, candidate).await
+    }
+
+    fn here(&self, level: &Level, at: &Look, candidate: &Candidate) -> Option<Element> {
+        let fits = page_key(&self.look.url) == level.page && kinds(&self.look) == level.overlays;
+        if !fits {
+            return None;
+        }
+        find_again(&candidate.element, at, candidate.nth, &self.look).cloned()
+    }
+
+    async fn scrolled(&mut self, level: &Level, at: &Look, candidate: &Candidate) -> Result<Option<Element>, SessionError> {
+        if page_key(&self.look.url) != level.page || (candidate.scroll - self.look.scroll_y).abs() < 2 {
+            return Ok(None);
+        }
+        self.look = scroll_to(&self.session, candidate.scroll, self.terms()).await?;
+        Ok(self.here(level, at, candidate))
+    }
+
+    /// Opens the route again and plays the way to the level. Gives back whether the way could be played.
+    pub(super) async fn replay(&mut self, level: &Level) -> Result<bool, SessionError> {
+        let steps = self.record.trace(&level.steps);
+        match play(&self.session, &steps, self.terms()).await? {
+            Played::Reached { last, .. } => {
+                if last.hung.is_some() {
+                    return Ok(false);
+                }
+                self.look = last.look;
+                Ok(page_key(&self.look.url) == level.page)
+            }
+            Played::Stopped { .. } => {
+                self.look = self.session.look(self.terms().nodes).await?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Closes what is open beyond these overlays: its own closing controls, Escape, a click beside it. Gives back whether
+    /// nothing more is open than should be.
+    pub(super) async fn close_extra(&mut self, wanted: &[String]) -> Result<bool, SessionError> {
+        for _ in 0..4 {
+            if self.look.overlays.len() <= wanted.len() {
+                return Ok(true);
+            }
+            let before = self.look.overlays.len();
+            if !self.close_top().await? && self.look.overlays.len() >= before {
+                return Ok(false);
+            }
+        }
+        Ok(self.look.overlays.len() <= wanted.len())
+    }
+
+    async fn close_top(&mut self) -> Result<bool, SessionError> {
+        let Some(top) = self.look.overlays.last().cloned() else { return Ok(true) };
+        let index = self.look.overlays.len() as i64 - 1;
+        let page = page_key(&self.look.url);
+        let count = self.look.overlays.len();
+        if top.is_dialog() {
+            let ways: Vec<Element> = self.look.elements.iter().filter(|e| e.overlay == index && !e.disabled && closes(e)).cloned().collect();
+            let harmless = |element: &&Element| {
+                let name = element.name.to_lowercase();
+                let plain = ["ok", "okay", "done", "got it", "understood", "finish", "fertig", "verstanden", "d'accord", "aceptar"];
+                element.overlay == index && !element.disabled && !reads_destructive(element) && plain.contains(&name.trim())
+            };
+            let mut ways = ways;
+            if !top.question {
+                ways.extend(self.look.elements.iter().filter(harmless).cloned());
+            }
+            for way in ways.iter().take(3) {
+                if self.press(way).await? && self.is_closed(count, &page) {
+                    return Ok(true);
+                }
+                if page_key(&self.look.url) != page {
+                    return Ok(false);
+                }
+            }
+        }
+        let mark = self.session.evidence().mark();
+        self.session.set_mode(Mode::Act { destructive: false });
+        self.session.press_key("Escape").await?;
+        self.session.still(mark, self.terms().cap_ms).await?;
+        self.look = self.session.look(self.terms().nodes).await?;
+        if self.is_closed(count, &page) {
+            return Ok(true);
+        }
+        let point = self.session.blank_point().await?;
+        if let (Some(x), Some(y)) = (point.x, point.y) {
+            let mark = self.session.evidence().mark();
+            self.session.move_to(x, y).await?;
+            self.session.press_button(x, y).await?;
+            self.session.still(mark, self.terms().cap_ms).await?;
+            self.look = self.session.look(self.terms().nodes).await?;
+        }
+        Ok(self.is_closed(count, &page))
+    }
+
+    fn is_closed(&self, count: usize, page: &str) -> bool {
+        self.look.overlays.len() < count && page_key(&self.look.url) == page
+    }
+
+    async fn press(&mut self, element: &Element) -> Result<bool, SessionError> {
+        let terms = Terms { mode: Mode::Act { destructive: true }, ..self.terms() };
+        match perform(&self.session, &Action::Click, Target::Uid(element.uid), terms).await? {
+            Performed::Done(effect) if effect.hung.is_none() => {
+                self.look = effect.look;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Replaces a lost browser by a fresh session on the route; gives the error back when it has been done too often.
+    pub(super) async fn renew(&mut self, why: SessionError) -> Result<(), SessionError> {
+        self.renewals += 1;
+        if self.renewals > RENEWALS {
+            return Err(why);
+        }
+        self.emit(EventKind::Warned { text: format!("{}: {why}; a fresh browser session goes on", self.plan.route) });
+        let fresh = self.plan.launcher.session(self.plan.policy()).await?;
+        let old = std::mem::replace(&mut self.session, fresh);
+        old.close().await;
+        let opened = super::route::open_logged_in(self.plan, &self.session).await;
+        match opened {
+            Ok(opened) => {
+                self.look = opened.effect.look;
+                Ok(())
+            }
+            Err(_) => Err(why),
+        }
+    }
+}
