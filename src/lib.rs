@@ -5,6 +5,7 @@
 //! | floor | room | owns |
 //! | --- | --- | --- |
 //! | 6 | [`cli`] | one file per command: arguments in, one call, text or `--json` out |
+//! | 5 | [`dispatch`] | one fresh subagent per route; the run log |
 //! | 4 | [`explore`] | walks one route depth-first, makes the maze map |
 //! | 3 | [`replay`] | plays trace steps in a browser, judged by the oracles; the one actor |
 //! | 3 | [`demo`] | the embedded demo application, its list of what is there and what is wrong, and the score |
@@ -23,6 +24,7 @@
 pub mod browser;
 pub mod cli;
 pub mod demo;
+pub mod dispatch;
 pub mod env;
 pub mod event;
 pub mod exit;

@@ -415,6 +415,7 @@ impl Session {
                 Err(error) => return Err(error),
             };
             still.ms = began.elapsed().as_secs_f64() * 1000.0;
+            tracing::debug!(ms = still.ms, still = still.still, reason = ?still.reason, in_flight = self.shared.evidence.in_flight(since, u128::from(cap_ms)), "still");
             if !still.still {
                 return Ok(still);
             }

@@ -3,8 +3,11 @@
 mod context;
 mod demo;
 mod doctor;
+mod engine;
+mod explore;
 mod guard;
 mod hold_driver;
+mod progress;
 
 use clap::{Parser, Subcommand};
 
@@ -28,6 +31,7 @@ pub struct Cli {
 enum Command {
     Demo(demo::Args),
     Doctor(doctor::Args),
+    Explore(explore::Args),
     #[command(name = "__guard", hide = true)]
     Guard(guard::Args),
     #[command(name = "__hold-driver", hide = true)]
@@ -38,6 +42,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Demo(args) => demo::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
+        Command::Explore(args) => explore::run(context, args),
         Command::Guard(args) => guard::run(&args),
         Command::HoldDriver(args) => hold_driver::run(context, args),
     }
@@ -65,6 +70,14 @@ pub fn main() -> Exit {
             return if error.use_stderr() { Exit::Usage } else { Exit::Ok };
         }
     };
+    if let Some(filter) = crate::env::get(crate::env::LOG) {
+        // Diagnostics for those who work on the program; always on stderr.
+        let _ = tracing_subscriber::fmt()
+            .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+            .with_writer(std::io::stderr)
+            .with_ansi(false)
+            .try_init();
+    }
     let ui = Ui::new(Verbosity { json: cli.globals.json, quiet: cli.globals.quiet, verbose: cli.globals.verbose });
     let context = match Context::new(&cli.globals, ui.clone()) {
         Ok(context) => context,

@@ -26,8 +26,8 @@ impl std::fmt::Debug for Credentials {
 /// How a login ended.
 #[derive(Clone, Debug)]
 pub enum LoggedIn {
-    /// It worked; the screen afterwards.
-    Yes(Box<Look>),
+    /// It worked.
+    Yes,
     /// The page has no password field: nothing to do.
     NotAsked,
     /// It did not work, and why.
@@ -89,7 +89,7 @@ pub async fn log_in(
     session.still(mark, terms.cap_ms).await?;
     let after = session.look(terms.nodes).await?;
     if after.passwords == 0 {
-        return Ok(LoggedIn::Yes(Box::new(after)));
+        return Ok(LoggedIn::Yes);
     }
     let said = after.toasts.first().map(|toast| format!(": \"{}\"", toast.text)).unwrap_or_default();
     Ok(LoggedIn::No(format!("the login page {} is still shown after the form was sent{said}", after.url)))

@@ -119,7 +119,7 @@ pub(super) async fn open_logged_in(plan: &Plan, session: &Session) -> Result<Ope
             .map_err(|error| ExploreError::Login(format!("`{}` is no address: {error}", recipe.url)))?;
         let opened = open(session, &login, terms(plan)).await?;
         match log_in(session, &opened.look, Some(recipe), credentials, terms(plan)).await? {
-            LoggedIn::Yes(_) => {
+            LoggedIn::Yes => {
                 logged_in = true;
                 login_shot = session.screenshot().await.ok();
             }
@@ -135,7 +135,7 @@ pub(super) async fn open_logged_in(plan: &Plan, session: &Session) -> Result<Ope
         && (redirected || is_login_address(&effect.look.url))
     {
         match log_in(session, &effect.look, recipe, credentials, terms(plan)).await? {
-            LoggedIn::Yes(_) => {
+            LoggedIn::Yes => {
                 logged_in = true;
                 login_shot = session.screenshot().await.ok();
             }

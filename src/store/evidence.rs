@@ -31,3 +31,11 @@ pub fn fresh_evidence_dir(path: &Path, extension: &str) -> Result<(), StoreError
     }
     Ok(())
 }
+
+/// Removes a directory of evidence with everything in it.
+///
+/// # Errors
+/// [`StoreError::Write`] with the path.
+pub fn remove_tree(path: &Path) -> Result<(), StoreError> {
+    fs::remove_dir_all(path).map_err(|source| StoreError::Write { path: path.to_owned(), source })
+}

@@ -20,7 +20,7 @@ mod write;
 
 pub use clock::Clock;
 pub use error::StoreError;
-pub use evidence::{fresh_evidence_dir, write_evidence};
+pub use evidence::{fresh_evidence_dir, remove_tree, write_evidence};
 pub use files::{
     FileKind, copy_into, create_dir, exists, file_names, read_bytes, read_to_string, read_to_string_if_exists,
     remove_file,

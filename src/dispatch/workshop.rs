@@ -1,0 +1,289 @@
+//! The workshop: everything that one execution shares (driver, settings, run log), and one subagent per route in it,
+//! born, one job, gone.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use url::Url;
+
+use super::run_log::RunLog;
+use crate::browser::driver::{Driver, DriverError, DriverOptions, default_runtime_dir, reach_webdriver};
+use crate::browser::{Launcher, install_tls};
+use crate::event::{EventKind, Events};
+use crate::exit::{Exit, Explain};
+use crate::explore::{Credentials, ExploreError, Plan, Shared, explore};
+use crate::maze::RouteReport;
+use crate::route::{Route, Slug};
+use crate::settings::Settings;
+use crate::state::Project;
+use crate::store::{self, Clock, StoreError};
+use crate::trace::RunSettings;
+
+/// Why a workshop could not be opened, or its work not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum DispatchError {
+    /// No browser.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// The disk.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The exploration.
+    #[error(transparent)]
+    Explore(#[from] ExploreError),
+    /// The application does not answer.
+    #[error("the application at `{url}` cannot be reached: {reason}")]
+    Unreachable {
+        /// Address.
+        url: String,
+        /// Why.
+        reason: String,
+    },
+    /// A file with a session's cookies does not fit.
+    #[error("cannot use the storage state `{path}`: {reason}")]
+    StorageState {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// A variable that the login names is not set.
+    #[error("the login names the environment variable {0}, which is not set")]
+    NoCredential(String),
+}
+
+impl Explain for DispatchError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Driver(error) => error.exit(),
+            Self::Store(error) => error.exit(),
+            Self::Explore(error) => error.exit(),
+            Self::Unreachable { .. } => Exit::Engine,
+            Self::StorageState { .. } | Self::NoCredential(_) => Exit::Usage,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Driver(error) => error.hint(),
+            Self::Store(error) => error.hint(),
+            Self::Explore(error) => error.hint(),
+            Self::Unreachable { .. } => Some("start the application, or correct the base URL".to_owned()),
+            Self::StorageState { .. } => Some("it is the JSON that Playwright's `storageState` writes".to_owned()),
+            Self::NoCredential(name) => Some(format!("set {name}, or take [login] out of `agent-test.toml`")),
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Driver(error) => error.code(),
+            Self::Store(error) => error.code(),
+            Self::Explore(error) => error.code(),
+            Self::Unreachable { .. } => "unreachable",
+            Self::StorageState { .. } => "bad_storage_state",
+            Self::NoCredential(_) => "no_credential",
+        }
+    }
+}
+
+/// What a workshop is opened with.
+#[derive(Clone, Debug)]
+pub struct WorkshopOptions {
+    /// Address of the application.
+    pub base: Url,
+    /// Settings that hold.
+    pub settings: Settings,
+    /// A running WebDriver in place of a driver of our own.
+    pub webdriver: Option<Url>,
+    /// Every route of the campaign.
+    pub known: Vec<Route>,
+    /// Whether each new bug is played once more.
+    pub confirm: bool,
+}
+
+/// Everything that one execution shares.
+pub struct Workshop {
+    project: Project,
+    options: WorkshopOptions,
+    known: Arc<Vec<Route>>,
+    credentials: Option<Credentials>,
+    launcher: Launcher,
+    log: RunLog,
+    shared: Shared,
+    events: Events,
+    clock: Clock,
+}
+
+const NAVIGATION: &str = ".agent-test/navigation.json";
+
+impl Workshop {
+    /// Checks that the application answers, starts the driver, and begins the run.
+    ///
+    /// # Errors
+    /// [`DispatchError`].
+    pub async fn open(project: Project, options: WorkshopOptions, clock: Clock, events: Events) -> Result<Self, DispatchError> {
+        install_tls();
+        let credentials = credentials(&options.settings)?;
+        let storage_state = storage_state(project.root(), &options.settings)?;
+        reach(&options.base).await?;
+        for folder in [crate::state::REPORTS_DIR, crate::state::SCREENSHOTS_DIR] {
+            store::create_dir(&project.root().join(folder))?;
+        }
+        let settings = RunSettings {
+            strict_oracles: true,
+            fail_on_5xx: true,
+            safe_to_mutate: options.settings.safe_to_mutate,
+            viewport: Some([crate::browser::VIEWPORT.0, crate::browser::VIEWPORT.1]),
+            storage_state: options.settings.storage_state.clone(),
+        };
+        let log = RunLog::begin(project.root(), options.base.as_str(), settings, clock.now())?;
+        super::run_log::sweep_litter(project.root(), std::time::Duration::from_secs(3600));
+        let launcher = match &options.webdriver {
+            Some(url) => {
+                reach_webdriver(url).await?;
+                Launcher::remote(url.clone())
+            }
+            None => Launcher::own(Driver::start(&DriverOptions::new(default_runtime_dir()?)).await?),
+        };
+        let known = Arc::new(options.known.clone());
+        let shared = Shared::with(known_navigation(project.root()));
+        let launcher = launcher.with_storage_state(storage_state);
+        Ok(Self { project, options, known, credentials, launcher, log, shared, events, clock })
+    }
+
+    /// The project.
+    #[must_use]
+    pub fn project(&self) -> &Project {
+        &self.project
+    }
+
+    /// Path of the run file, relative to the project.
+    #[must_use]
+    pub fn run_file(&self) -> String {
+        self.log.file()
+    }
+
+    /// Explores a route and writes its report; gives back the report with its path.
+    ///
+    /// # Errors
+    /// [`DispatchError`]: the route is to be tried again.
+    pub async fn explore(&self, worker: usize, route: &Route, slug: &Slug) -> Result<(RouteReport, PathBuf), DispatchError> {
+        let plan = Plan {
+            route: route.clone(),
+            slug: slug.clone(),
+            base: self.options.base.clone(),
+            settings: self.options.settings.clone(),
+            credentials: self.credentials.clone(),
+            shots: self.project.screenshots_of(slug),
+            shot_prefix: format!("{}/{slug}/", crate::state::SCREENSHOTS_DIR),
+            known: self.known.clone(),
+            run_file: self.log.file(),
+            launcher: self.launcher.clone(),
+            events: self.events.for_worker(worker),
+            clock: self.clock.clone(),
+            shared: self.shared.clone(),
+            confirm: self.options.confirm,
+        };
+        let explored = match explore(&plan).await {
+            Ok(explored) => explored,
+            Err(error) => {
+                self.shared.give_back(route.as_str());
+                return Err(error.into());
+            }
+        };
+        self.log.add(&explored.flow, &explored.report.bugs)?;
+        let path = self.project.report_path(slug);
+        let text = serde_json::to_vec_pretty(&explored.report).unwrap_or_default();
+        store::write_atomic(&path, &text)?;
+        self.keep_navigation(route)?;
+        Ok((explored.report, path))
+    }
+
+    /// A worker ended without a report: what it had taken is free again.
+    pub fn abandon(&self, route: &Route) {
+        self.shared.give_back(route.as_str());
+    }
+
+    /// Joins the run's parts and ends the driver.
+    ///
+    /// # Errors
+    /// When the run file cannot be written.
+    pub async fn close(self) -> Result<String, DispatchError> {
+        self.launcher.stop().await;
+        self.log.finish(self.clock.now())?;
+        Ok(self.log.file())
+    }
+
+    /// Remembers what of the shared header and navigation this route explored, for later sessions of the campaign.
+    fn keep_navigation(&self, route: &Route) -> Result<(), StoreError> {
+        let path = self.project.root().join(NAVIGATION);
+        let _lock = store::FileLock::acquire(&self.project.root().join(".agent-test/navigation.lock"), store::lock_timeout())?;
+        let mut all = known_navigation(self.project.root());
+        for (key, owner) in self.shared.all() {
+            if owner == route.as_str() && !all.iter().any(|(known, _)| *known == key) {
+                all.push((key, owner));
+            }
+        }
+        all.sort();
+        store::write_atomic(&path, &serde_json::to_vec_pretty(&all).unwrap_or_default())
+    }
+}
+
+/// What earlier sessions explored of the shared header and navigation, where that route's report still stands.
+fn known_navigation(root: &Path) -> Vec<(String, String)> {
+    let text = store::read_to_string_if_exists(&root.join(NAVIGATION)).ok().flatten().unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+fn credentials(settings: &Settings) -> Result<Option<Credentials>, DispatchError> {
+    let get = |name: &str| crate::env::get(name);
+    if let Some(login) = &settings.login {
+        let read = |name: &str, other: &str| {
+            get(name).or_else(|| (name == crate::env::USERNAME || name == crate::env::PASSWORD).then(|| get(other)).flatten())
+                .ok_or_else(|| DispatchError::NoCredential(name.to_owned()))
+        };
+        return Ok(Some(Credentials {
+            username: read(&login.username_env, crate::env::MONKEY_USERNAME)?,
+            password: read(&login.password_env, crate::env::MONKEY_PASSWORD)?,
+        }));
+    }
+    let username = crate::env::first(&[crate::env::USERNAME, crate::env::MONKEY_USERNAME]);
+    let password = crate::env::first(&[crate::env::PASSWORD, crate::env::MONKEY_PASSWORD]);
+    Ok(username.zip(password).map(|(username, password)| Credentials { username, password }))
+}
+
+fn storage_state(root: &Path, settings: &Settings) -> Result<Option<serde_json::Value>, DispatchError> {
+    let Some(path) = &settings.storage_state else { return Ok(None) };
+    let bad = |reason: String| DispatchError::StorageState { path: path.clone(), reason };
+    let text = store::read_to_string(&root.join(path)).map_err(|error| bad(error.to_string()))?;
+    let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+    if !value.is_object() {
+        return Err(bad("it is no JSON object".to_owned()));
+    }
+    Ok(Some(value))
+}
+
+/// Whether anything answers at the base URL. Any HTTP answer will do.
+async fn reach(base: &Url) -> Result<(), DispatchError> {
+    let unreachable = |reason: String| DispatchError::Unreachable { url: base.to_string(), reason };
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .danger_accept_invalid_certs(true)
+        .timeout(std::time::Duration::from_secs(15))
+        .build()
+        .map_err(|error| unreachable(error.to_string()))?;
+    let tried = client.get(base.clone()).send().await;
+    tried.map(|_| ()).map_err(|error| {
+        let mut cause: &dyn std::error::Error = &error;
+        while let Some(source) = cause.source() {
+            cause = source;
+        }
+        unreachable(cause.to_string())
+    })
+}
+
+/// Tells of a report that was completed.
+pub(crate) fn completed(route: &Route, report: &RouteReport) -> EventKind {
+    EventKind::RouteCompleted { route: route.to_string(), report: Box::new(report.clone()) }
+}
