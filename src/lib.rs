@@ -5,6 +5,7 @@
 //! | floor | room | owns |
 //! | --- | --- | --- |
 //! | 6 | [`cli`] | one file per command: arguments in, one call, text or `--json` out |
+//! | 3 | [`report`] | bug reports and FINAL-REPORT (Markdown, HTML maze map), JUnit |
 //! | 1 | [`maze`] | the route report with its action tree |
 //! | 1 | [`trace`] | trace step, locator, run file, fingerprints |
 //! | 0 | [`store`] | the clock; the one door to the disk |
@@ -18,6 +19,7 @@ pub mod env;
 pub mod event;
 pub mod exit;
 pub mod maze;
+pub mod report;
 pub mod store;
 pub mod trace;
 pub mod ui;
