@@ -5,6 +5,7 @@
 //! | floor | room | owns |
 //! | --- | --- | --- |
 //! | 6 | [`cli`] | one file per command: arguments in, one call, text or `--json` out |
+//! | top | [`schema`] | the list of every file format and message, and its JSON Schema |
 //! | 3 | [`report`] | bug reports and FINAL-REPORT (Markdown, HTML maze map), JUnit |
 //! | 1 | [`maze`] | the route report with its action tree |
 //! | 1 | [`trace`] | trace step, locator, run file, fingerprints |
@@ -20,6 +21,7 @@ pub mod event;
 pub mod exit;
 pub mod maze;
 pub mod report;
+pub mod schema;
 pub mod store;
 pub mod trace;
 pub mod ui;

@@ -1,6 +1,7 @@
 //! The command line: one file per command. Arguments in, one call of the library, text or `--json` out.
 
 mod context;
+mod schema;
 
 use clap::{Parser, Subcommand};
 
@@ -21,11 +22,14 @@ pub struct Cli {
 
 /// One variant per command. Add: the variant here, its line in `dispatch`, its file.
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Schema(schema::Args),
+}
 
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
-    let _ = context;
-    match command {}
+    match command {
+        Command::Schema(args) => schema::run(context, args),
+    }
 }
 
 /// Runs the command line of this process.

@@ -235,7 +235,7 @@ pub(super) fn screenshot(seed: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Rgb);
-    encoder.set_compression(png::Compression::High);
+    encoder.set_compression(png::Compression::Fast);
     encoder.write_header().expect("a header").write_image_data(&pixels).expect("an image");
     bytes
 }

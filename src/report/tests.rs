@@ -13,7 +13,9 @@ fn keep(name: &str, html: &str) -> std::path::PathBuf {
 }
 
 fn picture(path: &str) -> Option<Vec<u8>> {
-    (!path.contains("customers")).then(|| screenshot(path.bytes().map(usize::from).sum::<usize>() % 7))
+    static PICTURES: std::sync::LazyLock<Vec<Vec<u8>>> = std::sync::LazyLock::new(|| (0..7).map(screenshot).collect());
+    let number = path.bytes().map(usize::from).sum::<usize>() % 7;
+    (!path.contains("customers")).then(|| PICTURES[number].clone())
 }
 
 #[test]

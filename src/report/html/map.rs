@@ -80,7 +80,7 @@ pub(super) fn picture(route: &RoutePart) -> Option<Markup> {
     }
     let height = depth + 1;
     Some(html! {
-        svg.pic-map viewBox=(format!("0 0 {x} {height}")) preserveAspectRatio="none" width=(x.clamp(16, 40) * 4) height=(height.min(6) * 6)
+        svg.pic-map viewBox=(format!("0 0 {x} {height}")) preserveAspectRatio="none" width=((x * 7).clamp(60, 200)) height=((height * 7).min(30))
             role="img" aria-label=(format!("maze map of {}", one_line(route.route(), HEADING_LIMIT))) {
             @for (class, path) in &paths { path class=(class) d=(path) {} }
         }

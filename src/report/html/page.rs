@@ -154,7 +154,7 @@ fn health(campaign: &Aggregate) -> Markup {
                     tbody {
                         @for route in &campaign.routes {
                             tr class=(levels(route)) data-route=(route.slug()) {
-                                td.route { a href=(route_href(route.slug())) { (short(route.route())) } }
+                                td.at { a href=(route_href(route.slug())) { (short(route.route())) } }
                                 td { span.status .(status_class(&route.report.status)) { (one_line(route.report.status.as_str(), 24)) } }
                                 (number(route.bugs.critical, "sev-c"))
                                 (number(route.bugs.major, "sev-M"))
@@ -384,10 +384,10 @@ fn not_tested(campaign: &Aggregate) -> Markup {
                     thead { tr { th { "Route" } th { "State" } th.num { "Retries" } th { "Error" } } }
                     tbody {
                         @for failed in &campaign.failed {
-                            tr { td.route { (short(&failed.route)) } td { span.status.st-fail { "failed" } } td.num { (failed.retry_count) } td.wrap { (long(&failed.error)) } }
+                            tr { td.at { (short(&failed.route)) } td { span.status.st-fail { "failed" } } td.num { (failed.retry_count) } td.wrap { (long(&failed.error)) } }
                         }
                         @for route in &campaign.pending {
-                            tr { td.route { (short(route)) } td { span.status.st-other { "pending" } } td {} td {} }
+                            tr { td.at { (short(route)) } td { span.status.st-other { "pending" } } td {} td {} }
                         }
                     }
                 } }
