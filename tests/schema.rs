@@ -120,7 +120,8 @@ fn an_event_is_valid() {
         agent_test::event::EventKind::RouteCompleted { route: "/orders".to_owned(), report: Box::new(report) },
     ];
     for kind in kinds {
-        let event = agent_test::event::Event { at: "2026-05-02T10:15:00Z".parse().expect("a time"), worker: Some(1), kind };
+        let event =
+            agent_test::event::Event { at: "2026-05-02T10:15:00Z".parse().expect("a time"), worker: Some(1), kind };
         let value = serde_json::to_value(&event).expect("JSON");
         assert_valid("event", &value);
         assert_eq!(serde_json::from_value::<agent_test::event::Event>(value).expect("an event"), event);

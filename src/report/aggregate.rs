@@ -173,7 +173,14 @@ pub(super) fn skipped(coverage: &Coverage) -> u64 {
 /// Every message of the console at level error; the landing page's may stand apart.
 pub(super) fn console_errors(report: &RouteReport) -> Vec<&str> {
     let mut all: Vec<&str> = report.console_errors.iter().map(String::as_str).collect();
-    all.extend(report.page_info.console_errors.iter().map(String::as_str).filter(|m| !report.console_errors.iter().any(|c| c == m)));
+    all.extend(
+        report
+            .page_info
+            .console_errors
+            .iter()
+            .map(String::as_str)
+            .filter(|m| !report.console_errors.iter().any(|c| c == m)),
+    );
     all
 }
 
@@ -261,7 +268,8 @@ impl Aggregate {
             .map(RoutePart::route)
             .collect();
         if !untestable.is_empty() {
-            advice.push(format!("Find out why these could not be tested, then test them again: {}.", some(&untestable)));
+            advice
+                .push(format!("Find out why these could not be tested, then test them again: {}.", some(&untestable)));
         }
         if !self.failed.is_empty() {
             let failed: Vec<&str> = self.failed.iter().map(|failed| failed.route.as_str()).collect();
@@ -285,7 +293,7 @@ impl Aggregate {
         if totals.coverage.refused > 0 {
             let refused = usize::try_from(totals.coverage.refused).unwrap_or(usize::MAX);
             advice.push(format!(
-                "{} refused as destructive: test them on a copy of the application whose data may change.",
+                "{} refused as destructive: test such elements on a copy of the application whose data may change.",
                 were(refused, "element")
             ));
         }

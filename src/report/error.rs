@@ -21,7 +21,9 @@ impl Explain for ReportError {
     }
 
     fn hint(&self) -> Option<String> {
-        Some("the Markdown and HTML reports do not depend on it; please report this as a fault of agent-test".to_owned())
+        Some(
+            "the Markdown and HTML reports do not depend on it; please report this as a fault of agent-test".to_owned(),
+        )
     }
 
     fn code(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! `FINAL-REPORT.md`.
 
 use super::aggregate::{Aggregate, BugGroup, RoutePart, plural, span, when};
-use super::input::TO_PROJECT;
+use super::input::from_reports;
 use super::markdown::{Table, cell, link, para};
 use super::review::Level;
 use super::route_md::{bug_body, coverage_lines};
@@ -9,7 +9,8 @@ use super::route_md::{bug_body, coverage_lines};
 /// Renders the campaign's report in Markdown.
 #[must_use]
 pub fn final_markdown(campaign: &Aggregate) -> String {
-    let mut out = format!("# Final Report: {}\n\n{}\n\n", cell(&campaign.project), super::digest_line(&campaign.digest));
+    let mut out =
+        format!("# Final Report: {}\n\n{}\n\n", cell(&campaign.project), super::digest_line(&campaign.digest));
     out.push_str(&format!(
         "> Application: {}\\\n> Campaign began {}, report written {}\n\n",
         cell(&campaign.base_url),
@@ -124,8 +125,18 @@ fn statistics(campaign: &Aggregate, out: &mut String) {
 fn health(campaign: &Aggregate, out: &mut String) {
     out.push_str("## Route Health Table\n\n");
     let mut table = Table::new(&[
-        "Route", "Status", ">Critical", ">Major", ">Minor", ">Operations", ">Passed", ">Failed", ">Disabled", ">Acted on",
-        "Review", "Bug report",
+        "Route",
+        "Status",
+        ">Critical",
+        ">Major",
+        ">Minor",
+        ">Operations",
+        ">Passed",
+        ">Failed",
+        ">Disabled",
+        ">Acted on",
+        "Review",
+        "Bug report",
     ]);
     for route in &campaign.routes {
         let ops = &route.operations;
@@ -163,10 +174,10 @@ fn health(campaign: &Aggregate, out: &mut String) {
 }
 
 fn bug_report_link(route: &RoutePart) -> String {
-    route.bug_report_file.as_ref().map_or_else(
-        || "none".to_owned(),
-        |path| link(path.rsplit('/').next().unwrap_or(path), &format!("{TO_PROJECT}{path}")),
-    )
+    route
+        .bug_report_file
+        .as_ref()
+        .map_or_else(|| "none".to_owned(), |path| link(path.rsplit('/').next().unwrap_or(path), &from_reports(path)))
 }
 
 fn bugs(campaign: &Aggregate, level: Level, out: &mut String) {
@@ -186,11 +197,7 @@ fn one_group(campaign: &Aggregate, group: &BugGroup, out: &mut String) {
     let Some((route, bug)) = campaign.members(group).next() else { return };
     out.push_str(&format!("### {}: {}\n\n", cell(&bug.id), cell(&bug.bug.description)));
     if group.members.len() > 1 {
-        out.push_str(&format!(
-            "**{} equal bugs on {}:**\n\n",
-            group.members.len(),
-            plural(group.routes, "route")
-        ));
+        out.push_str(&format!("**{} equal bugs on {}:**\n\n", group.members.len(), plural(group.routes, "route")));
         for (route, bug) in campaign.members(group) {
             let unsure = if bug.is_unconfirmed() { ", unconfirmed" } else { "" };
             out.push_str(&format!("- {} on {}{unsure}\n", cell(&bug.id), cell(route.route())));
@@ -209,9 +216,9 @@ fn clean(campaign: &Aggregate, out: &mut String) {
     }
     for route in campaign.routes.iter().filter(|route| route.is_clean()) {
         out.push_str(&format!(
-            "- {} ({} operations, {} of {} elements acted on)\n",
+            "- {} ({}, {} of {} elements acted on)\n",
             cell(route.route()),
-            route.operations.total,
+            plural(usize::try_from(route.operations.total).unwrap_or(usize::MAX), "operation"),
             route.coverage.acted_on,
             route.coverage.found
         ));

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Duration, Utc};
 
 use super::{CampaignInput, FailedRoute, ReviewStatus, RouteInput};
-use crate::maze::{Bug, RouteReport};
+use crate::maze::RouteReport;
 
 /// What a page could put into its labels.
 pub(super) const HOSTILE: &[&str] = &[
@@ -31,10 +31,6 @@ pub(super) fn at() -> DateTime<Utc> {
 
 pub(super) fn report(value: serde_json::Value) -> RouteReport {
     serde_json::from_value(value).expect("a report")
-}
-
-pub(super) fn bug(value: serde_json::Value) -> Bug {
-    serde_json::from_value(value).expect("a bug")
 }
 
 pub(super) fn route(report: RouteReport) -> RouteInput {
@@ -138,14 +134,37 @@ pub(super) fn small() -> CampaignInput {
 /// A campaign with so many routes and nodes, with every result, hostile labels strewn in.
 pub(super) fn large(routes: usize, nodes: usize) -> CampaignInput {
     const RESULTS: &[&str] = &[
-        "dialog_opened", "dropdown_opened", "page_navigated", "content_changed", "content_changed", "no_response",
-        "not_clickable", "refused", "toast_notification", "submenu_opened", "skipped", "content_changed",
+        "dialog_opened",
+        "dropdown_opened",
+        "page_navigated",
+        "content_changed",
+        "content_changed",
+        "no_response",
+        "not_clickable",
+        "refused",
+        "toast_notification",
+        "submenu_opened",
+        "skipped",
+        "content_changed",
     ];
     const LABELS: &[&str] = &[
-        "Create", "Import", "Export", "Filter by status", "Sort by date", "Assign to …", "Columns", "Refresh", "Archive",
-        "Edit", "Duplicate", "Share with team", "Preferences", "Help",
+        "Create",
+        "Import",
+        "Export",
+        "Filter by status",
+        "Sort by date",
+        "Assign to …",
+        "Columns",
+        "Refresh",
+        "Archive",
+        "Edit",
+        "Duplicate",
+        "Share with team",
+        "Preferences",
+        "Help",
     ];
-    const PAGES: &[&str] = &["orders", "customers", "invoices", "products/inventory", "settings/general", "reports/weekly"];
+    const PAGES: &[&str] =
+        &["orders", "customers", "invoices", "products/inventory", "settings/general", "reports/weekly"];
     fn node(seed: usize, depth: usize, left: &mut usize) -> serde_json::Value {
         *left = left.saturating_sub(1);
         let result = RESULTS[seed * 7 % RESULTS.len()];
@@ -205,7 +224,11 @@ pub(super) fn large(routes: usize, nodes: usize) -> CampaignInput {
         })
         .collect();
     let mut input = campaign(all);
-    input.failed.push(FailedRoute { route: "/exports".to_owned(), error: "the browser crashed".to_owned(), retry_count: 3 });
+    input.failed.push(FailedRoute {
+        route: "/exports".to_owned(),
+        error: "the browser crashed".to_owned(),
+        retry_count: 3,
+    });
     input.pending.push("/audit".to_owned());
     input
 }

@@ -85,6 +85,14 @@ pub struct FailedRoute {
 /// Folder in which the reports lie, seen from the project root, and the way back from it.
 pub(super) const TO_PROJECT: &str = "../";
 
+/// A path of the project, seen from the folder of the reports.
+pub(super) fn from_reports(path: &str) -> String {
+    match path.strip_prefix("monkey-test-reports/") {
+        Some(file) if !file.contains('/') => file.to_owned(),
+        _ => format!("{TO_PROJECT}{path}"),
+    }
+}
+
 /// A screenshot's plain file name, or nothing when the name could lead elsewhere.
 ///
 /// Reports of other writers name the file with its folder; that is read too, when the folder is the route's own.
@@ -92,6 +100,7 @@ pub(super) fn file_name<'a>(name: &'a str, screenshots_dir: &str) -> Option<&'a 
     let dir = screenshots_dir.trim_end_matches('/');
     let name = name.strip_prefix("./").unwrap_or(name);
     let name = name.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
-    let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0']) && name.len() < 256;
+    let plain =
+        !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', ':', '\0']) && name.len() < 256;
     plain.then_some(name)
 }

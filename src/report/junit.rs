@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::aggregate::{Aggregate, RoutePart, plural};
+use super::aggregate::{Aggregate, RoutePart};
 use super::error::ReportError;
 use super::markdown::{TEXT_LIMIT, one_line};
 use super::review::{Level, ReviewedBug};
@@ -56,7 +56,7 @@ fn tested(route: &RoutePart) -> TestCase {
         status.set_type(worst.level.as_str());
         let more = match severe.len() - 1 {
             0 => String::new(),
-            n => format!(" (and {} more)", plural(n, "bug")),
+            n => format!(" (and {n} more)"),
         };
         status.set_message(format!("{}: {}{more}", worst.id, one_line(&worst.bug.description, TEXT_LIMIT)));
         status.set_description(severe.iter().map(|bug| describe(bug)).collect::<Vec<_>>().join("\n\n"));

@@ -23,7 +23,8 @@ pub(super) fn one_line(text: &str, limit: usize) -> String {
 
 /// Control characters, and marks that turn the direction of the text around them.
 fn is_invisible(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    c.is_control()
+        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// The text as Markdown that shows exactly its characters, in a paragraph, heading, list item or table cell.
@@ -36,13 +37,13 @@ pub(super) fn text(text: &str, limit: usize) -> String {
         let after = chars.get(i + 1).copied();
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let escape = match c {
-            '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|' | '~' | '$' => true,
+            '\\' | '`' | '*' | '[' | ']' | '<' | '|' | '~' | '$' => true,
             // `snake_case` is no emphasis.
             '_' => !(word(before) && word(after)),
             '&' => after.is_some_and(|c| c.is_ascii_alphanumeric() || c == '#'),
             '!' => after == Some('['),
             // What makes a list, a heading or a rule at the beginning of a line; `@name` calls people on some hosts.
-            '#' | '+' | '-' | '=' | ':' => i == 0,
+            '#' | '+' | '-' | '=' | '>' => i == 0,
             '@' => !word(before),
             '.' | ')' => i > 0 && i < 10 && chars.iter().take(i).all(char::is_ascii_digit),
             _ => false,
@@ -66,8 +67,26 @@ pub(super) fn cell(value: &str) -> String {
 }
 
 const PATH: &AsciiSet = &CONTROLS
-    .add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'`').add(b'{').add(b'}').add(b'|')
-    .add(b'\\').add(b'^').add(b'[').add(b']').add(b'(').add(b')').add(b'\'').add(b'&').add(b':').add(b'*').add(b'_').add(b'~');
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'`')
+    .add(b'{')
+    .add(b'}')
+    .add(b'|')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'[')
+    .add(b']')
+    .add(b'(')
+    .add(b')')
+    .add(b'\'')
+    .add(b'&')
+    .add(b':');
 
 /// A relative path as a link's target.
 pub(super) fn href(path: &str) -> String {

@@ -17,7 +17,8 @@ use crate::maze::{Bug, Severity};
 pub(super) fn take_in(found: &mut Vec<Found>, text: &str, slug: &str) {
     for read in bugs_in(text, slug) {
         let known = found.iter_mut().filter(|known| known.wanted.is_none()).find(|known| {
-            let same_text = one_line(&known.bug.description, HEADING_LIMIT) == one_line(&read.bug.description, HEADING_LIMIT);
+            let same_text =
+                one_line(&known.bug.description, HEADING_LIMIT) == one_line(&read.bug.description, HEADING_LIMIT);
             let same_shot = known.bug.screenshot.is_some()
                 && known.bug.screenshot == read.bug.screenshot
                 && known.bug.severity == read.bug.severity;
@@ -96,7 +97,11 @@ fn lines(text: &str) -> Vec<Line> {
     let mut flush = |current: &mut String, heading: bool| {
         let text = std::mem::take(current);
         if !text.trim().is_empty() {
-            lines.push(if heading { Line::Heading(text.trim().to_owned()) } else { Line::Text(text.trim().to_owned()) });
+            lines.push(if heading {
+                Line::Heading(text.trim().to_owned())
+            } else {
+                Line::Text(text.trim().to_owned())
+            });
         }
     };
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {

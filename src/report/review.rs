@@ -98,7 +98,8 @@ impl ReviewedBug {
     /// The key by which equal bugs of many routes are one group; `None` when nothing but its text is known.
     #[must_use]
     pub fn fingerprint(&self) -> Option<(&'static str, &str)> {
-        let found = |key: &'static str, value: &'_ Option<String>| value.as_ref().is_some_and(|v| !v.is_empty()).then_some(key);
+        let found =
+            |key: &'static str, value: &'_ Option<String>| value.as_ref().is_some_and(|v| !v.is_empty()).then_some(key);
         let bug = &self.bug;
         let key = found("v3", &bug.fingerprint_v3)
             .or_else(|| found("v2", &bug.fingerprint_v2))
@@ -201,7 +202,9 @@ pub(super) fn review_with(
     }
     if merged > 0 {
         let what = if merged == 1 { "bug was" } else { "bugs were" };
-        notes.push(format!("{merged} reported {what} equal to another one (same screenshot, same description) and merged"));
+        notes.push(format!(
+            "{merged} reported {what} equal to another one (same screenshot, same description) and merged"
+        ));
     }
     if let Some(text) = outside {
         super::outside::take_in(&mut found, text, slug);
@@ -294,10 +297,10 @@ fn cites(bug: &Bug, place: &str, node: &Node, route: &str) -> bool {
         if location.starts_with(route) && location.contains(" > ") {
             return location == place;
         }
-        let last = location.rsplit([
-            '>', '→', '/', '›',
-        ]);
-        last.map(str::trim).find(|part| !part.is_empty()).is_some_and(|part| part.eq_ignore_ascii_case(node.label.trim()))
+        let last = location.rsplit(['>', '→', '/', '›']);
+        last.map(str::trim)
+            .find(|part| !part.is_empty())
+            .is_some_and(|part| part.eq_ignore_ascii_case(node.label.trim()))
     }) || (bug.location.is_empty() && node.label.chars().count() > 3 && bug.description.contains(&node.label))
 }
 
@@ -348,7 +351,10 @@ fn uncited_errors(report: &RouteReport) -> Vec<Bug> {
 
 /// `METHOD path -> status`, with a status of 400 or more.
 fn is_failed(request: &str) -> bool {
-    request.rsplit_once("-> ").and_then(|(_, status)| status.trim().parse::<u16>().ok()).is_some_and(|status| status >= 400)
+    request
+        .rsplit_once("-> ")
+        .and_then(|(_, status)| status.trim().parse::<u16>().ok())
+        .is_some_and(|status| status >= 400)
 }
 
 fn has_no_data(report: &RouteReport, files: Option<&BTreeSet<String>>) -> bool {

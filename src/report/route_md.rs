@@ -164,7 +164,9 @@ pub(super) fn bug_body(reviewed: &ReviewedBug, screenshots_dir: &str) -> String 
 }
 
 fn mark(certainty: &str) -> String {
-    certainty.strip_prefix("UNCONFIRMED").map_or_else(|| cell(certainty), |rest| format!("**UNCONFIRMED**{}", cell(rest)))
+    certainty
+        .strip_prefix("UNCONFIRMED")
+        .map_or_else(|| cell(certainty), |rest| format!("**UNCONFIRMED**{}", cell(rest)))
 }
 
 /// `click button "Save" -> HTTP 500`.

@@ -115,7 +115,9 @@ pub fn operations_of(report: &RouteReport, bugs: &[ReviewedBug]) -> OperationsCo
         report.action_tree.visit(|_, path, node| match dealt(node) {
             Dealt::ActedOn => {
                 let bad = node.action_result == Some(ActionResult::Error)
-                    || node_bugs(&place_of(&report.route, path, &node.label), node, &report.route, bugs).next().is_some();
+                    || node_bugs(&place_of(&report.route, path, &node.label), node, &report.route, bugs)
+                        .next()
+                        .is_some();
                 if bad { count.failed += 1 } else { count.passed += 1 }
             }
             Dealt::Disabled => count.disabled += 1,

@@ -97,7 +97,11 @@ fn draw(nodes: &[Node], level: usize, x: &mut usize, depth: &mut usize, paths: &
         }
         let width = *x - left;
         // A hair's breadth stays free to the right and below.
-        paths.entry(family(node)).or_default().push_str(&format!("M{left} {level}h{}v.86h-{}z", less(width), less(width)));
+        paths.entry(family(node)).or_default().push_str(&format!(
+            "M{left} {level}h{}v.86h-{}z",
+            less(width),
+            less(width)
+        ));
     }
 }
 
@@ -147,13 +151,17 @@ fn branch<'a>(route: &RoutePart, shots: &Shots, path: &mut Vec<&'a str>, node: &
 }
 
 fn row(route: &RoutePart, shots: &Shots, place: &str, node: &Node) -> Markup {
-    let result = node.action_result.as_ref().map(|result| result.as_str().replace('_', " "));
+    let mut result = node.action_result.as_ref().map(|result| one_line(&result.as_str().replace('_', " "), 40));
+    // Only what a person would notice.
+    if let (Some(result), Some(ms @ 1000..)) = (&mut result, node.duration_ms) {
+        result.push_str(&format!(", {}", span(ms)));
+    }
     let bugs: Vec<_> = node_bugs(place, node, route.route(), &route.review.bugs).collect();
     let label = one_line(&node.label, HEADING_LIMIT);
     html! {
         b { @if label.is_empty() { "(no name)" } @else { (label) } }
         small { (one_line(&node.node_type.as_str().replace('_', " "), 40)) }
-        @if let Some(result) = result { em { (one_line(&result, 40)) } }
+        @if let Some(result) = result { em { (result) } }
         @if node.state == Some(NodeState::Disabled) && node.action_result != Some(ActionResult::NotClickable) { em { "disabled" } }
         @for bug in bugs {
             a.bug-mark .(class_of(bug.level)) href=(format!("#{}", fragment(&bug.id))) { (short_id(&bug.id, route.slug())) }
@@ -194,9 +202,6 @@ fn extra(route: &RoutePart, shots: &Shots, node: &Node) -> Markup {
     }
     if node.requests.len() > 8 {
         facts.push(("Request", format!("and {} more", node.requests.len() - 8)));
-    }
-    if let Some(ms) = node.duration_ms {
-        facts.push(("Still after", span(ms)));
     }
     if shot.is_none() && facts.is_empty() {
         return html! {};

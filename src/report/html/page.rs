@@ -8,7 +8,7 @@ use super::shots::Shots;
 use crate::maze::RouteStatus;
 use crate::report::aggregate::{Aggregate, BugGroup, RoutePart, console_errors, plural, skipped, span, when};
 use crate::report::final_md::{figures, summary};
-use crate::report::input::{TO_PROJECT, file_name};
+use crate::report::input::{TO_PROJECT, file_name, from_reports};
 use crate::report::markdown::{HEADING_LIMIT, TEXT_LIMIT, href, one_line};
 use crate::report::review::{Level, ReviewedBug};
 use crate::report::route_md::step_text;
@@ -19,6 +19,19 @@ fn short(text: &str) -> String {
 
 fn long(text: &str) -> String {
     one_line(text, TEXT_LIMIT)
+}
+
+/// `16,050`.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 fn route_id(slug: &str) -> String {
@@ -71,10 +84,10 @@ fn header(campaign: &Aggregate) -> Markup {
                 div.sev-c { dt { "Critical bugs" } dd { (t.bugs.critical) } p { (t.distinct.critical) " different" } }
                 div.sev-M { dt { "Major bugs" } dd { (t.bugs.major) } p { (t.distinct.major) " different" } }
                 div.sev-m { dt { "Minor bugs" } dd { (t.bugs.minor) } p { (t.distinct.minor) " different" } }
-                div { dt { "Operations" } dd { (t.operations.total) }
-                    p { (t.operations.passed) " passed, " (t.operations.failed) " failed, " (t.operations.disabled) " disabled" } }
+                div { dt { "Operations" } dd { (grouped(t.operations.total)) }
+                    p { (grouped(t.operations.passed)) " passed, " (grouped(t.operations.failed)) " failed, " (grouped(t.operations.disabled)) " disabled" } }
                 div { dt { "Elements acted on" } dd { (percent(t.coverage.acted_on, t.coverage.found)) small { "%" } }
-                    p { (t.coverage.acted_on) " of " (t.coverage.found) ", " (t.coverage.refused) " refused, " (t.skipped()) " skipped" } }
+                    p { (grouped(t.coverage.acted_on)) " of " (grouped(t.coverage.found)) ", " (grouped(t.coverage.refused)) " refused, " (grouped(t.skipped())) " skipped" } }
             }
         }
     }
@@ -170,7 +183,7 @@ fn health(campaign: &Aggregate) -> Markup {
                         tr {
                             th { (plural(campaign.totals.tested, "route")) } td {}
                             td.num { (campaign.totals.bugs.critical) } td.num { (campaign.totals.bugs.major) } td.num { (campaign.totals.bugs.minor) }
-                            td.num { (campaign.totals.coverage.acted_on) span.of { "/" (campaign.totals.coverage.found) } }
+                            td.num { (grouped(campaign.totals.coverage.acted_on)) span.of { "/" (grouped(campaign.totals.coverage.found)) } }
                             td {} td {} td {}
                         }
                     }
@@ -347,7 +360,7 @@ fn facts(route: &RoutePart) -> Markup {
             div { dt { "Tested" } dd { (when(report.tested_at)) @if let Some(ms) = report.duration_ms { ", " (span(ms)) } } }
             div { dt { "Operations" } dd { (route.operations.total) ": " (route.operations.passed) " passed, " (route.operations.failed) " failed, " (route.operations.disabled) " disabled" } }
             div { dt { "Elements" } dd {
-                (coverage.found) " found, " (coverage.acted_on) " acted on, " (coverage.disabled) " disabled, " (coverage.refused) " refused, " (skipped(coverage)) " skipped"
+                (grouped(coverage.found)) " found, " (grouped(coverage.acted_on)) " acted on, " (grouped(coverage.disabled)) " disabled, " (grouped(coverage.refused)) " refused, " (skipped(coverage)) " skipped"
                 @for (reason, n) in coverage.skipped.iter().take(12) { br; span.quiet { (n) " " (short(reason)) } }
             } }
             @if page.has_table { div { dt { "Table" } dd { (page.row_count) " rows" @if !page.column_headers.is_empty() { ": " (short(&page.column_headers.join(", "))) } } } }
@@ -355,7 +368,7 @@ fn facts(route: &RoutePart) -> Markup {
             @for limit in report.limits.iter().take(12) { div.limit { dt { "Limit reached" } dd { (long(limit)) } } }
             div { dt { "Files" } dd {
                 a href=(href(&format!("{}.json", route.slug()))) { (short(&format!("{}.json", route.slug()))) }
-                @if let Some(file) = &route.bug_report_file { ", " a href=(format!("{TO_PROJECT}{}", href(file))) { (short(file.rsplit('/').next().unwrap_or(file))) } }
+                @if let Some(file) = &route.bug_report_file { ", " a href=(href(&from_reports(file))) { (short(file.rsplit('/').next().unwrap_or(file))) } }
                 @if report.screenshots.iter().any(|name| file_name(name, &route.screenshots_dir).is_some()) { ", " a href=(format!("{TO_PROJECT}{}", href(&route.screenshots_dir))) { "screenshots" } }
             } }
         }
@@ -402,10 +415,10 @@ fn coverage(campaign: &Aggregate) -> Markup {
         section #coverage {
             h2 { "Coverage and limits" }
             dl.facts {
-                div { dt { "Found" } dd { (coverage.found) } }
-                div { dt { "Acted on" } dd { (coverage.acted_on) } }
-                div { dt { "Disabled" } dd { (coverage.disabled) } }
-                div { dt { "Refused" } dd { (coverage.refused) } }
+                div { dt { "Found" } dd { (grouped(coverage.found)) } }
+                div { dt { "Acted on" } dd { (grouped(coverage.acted_on)) } }
+                div { dt { "Disabled" } dd { (grouped(coverage.disabled)) } }
+                div { dt { "Refused" } dd { (grouped(coverage.refused)) } }
                 @for (reason, n) in &coverage.skipped { div { dt { "Skipped" } dd { (n) " " span.quiet { (short(reason)) } } } }
                 @for route in &campaign.routes { @for limit in &route.report.limits {
                     div.limit { dt { "Limit reached" } dd { a href=(route_href(route.slug())) { (short(route.route())) } " " (long(limit)) } }
