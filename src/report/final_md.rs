@@ -232,21 +232,21 @@ fn not_tested(campaign: &Aggregate, out: &mut String) {
         return;
     }
     out.push_str(&format!("## Routes Not Tested ({n})\n\n"));
-    if !campaign.failed.is_empty() {
-        let mut table = Table::new(&["Route", "State", ">Retries", "Error"]);
-        for failed in &campaign.failed {
-            table.row(&[cell(&failed.route), "failed".to_owned(), failed.retry_count.to_string(), cell(&failed.error)]);
-        }
-        for route in &campaign.pending {
-            table.row(&[cell(route), "pending".to_owned(), String::new(), String::new()]);
-        }
-        out.push_str(&table.done());
-    } else {
+    if campaign.failed.is_empty() {
         for route in &campaign.pending {
             out.push_str(&format!("- {} (pending)\n", cell(route)));
         }
         out.push('\n');
+        return;
     }
+    let mut table = Table::new(&["Route", "State", ">Retries", "Error"]);
+    for failed in &campaign.failed {
+        table.row(&[cell(&failed.route), "failed".to_owned(), failed.retry_count.to_string(), cell(&failed.error)]);
+    }
+    for route in &campaign.pending {
+        table.row(&[cell(route), "pending".to_owned(), String::new(), String::new()]);
+    }
+    out.push_str(&table.done());
 }
 
 fn limits(campaign: &Aggregate, out: &mut String) {

@@ -182,7 +182,7 @@ pub(super) fn large(routes: usize, nodes: usize) -> CampaignInput {
             "label": label, "type": if depth == 0 { "button" } else { "menu_item" },
             "state": if result == "not_clickable" { "disabled" } else { "enabled" },
             "action_result": result, "screenshot": format!("02-{seed}-{depth}.png"), "duration_ms": 90 + seed % 400,
-            "requests": if seed % 5 == 0 { vec![format!("GET /api/items?page={seed} -> 200")] } else { vec![] },
+            "requests": if seed.is_multiple_of(5) { vec![format!("GET /api/items?page={seed} -> 200")] } else { vec![] },
             "skipped_reason": if result == "skipped" { Some("same as a sibling") } else { None },
             "children": children
         })
@@ -205,11 +205,11 @@ pub(super) fn large(routes: usize, nodes: usize) -> CampaignInput {
                     "actual": "a toast says `Internal error` and the dialog stays open", "screenshot": format!("02-{r}-0.png"), "confirmed": true,
                     "fire_rate": { "fired": 3, "attempts": 3 }, "evidence": ["POST /api/save -> 500"] }));
             }
-            if r % 3 == 0 {
+            if r.is_multiple_of(3) {
                 bugs.push(serde_json::json!({ "severity": "major", "description": "The help panel throws TypeError: help is undefined",
-                    "location": format!("/{}/{r} > Help", PAGES[r % PAGES.len()]), "fingerprintV3": "00c0ffee00c0ffee", "screenshot": format!("02-{r}-0.png"), "confirmed": r % 2 == 0 }));
+                    "location": format!("/{}/{r} > Help", PAGES[r % PAGES.len()]), "fingerprintV3": "00c0ffee00c0ffee", "screenshot": format!("02-{r}-0.png"), "confirmed": r.is_multiple_of(2) }));
             }
-            if r % 4 == 0 {
+            if r.is_multiple_of(4) {
                 bugs.push(serde_json::json!({ "severity": "minor", "description": "`Refresh` has no effect", "location": format!("/{}/{r} > Refresh", PAGES[r % PAGES.len()]),
                     "fingerprintV2": "0badcafe0badcafe" }));
             }
@@ -219,7 +219,7 @@ pub(super) fn large(routes: usize, nodes: usize) -> CampaignInput {
                 "page_info": { "title": "Stockroom", "has_table": true, "row_count": 20, "column_headers": ["Name", "Status", "Updated"] },
                 "action_tree": { "toolbar": toolbar, "row_actions": row_actions, "detail_header_actions": detail_header_actions, "detail_tabs": detail_tabs },
                 "screenshots": ["01-table-page.png", "07-final-state.png"], "bugs": bugs,
-                "console_errors": if r % 3 == 0 { vec!["TypeError: help is undefined at app.js:120"] } else { vec![] },
+                "console_errors": if r.is_multiple_of(3) { vec!["TypeError: help is undefined at app.js:120"] } else { vec![] },
             })))
         })
         .collect();

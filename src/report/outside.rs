@@ -107,13 +107,14 @@ fn lines(text: &str) -> Vec<Line> {
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
         match event {
             Event::Text(part) | Event::Code(part) => current.push_str(&part),
-            Event::SoftBreak | Event::HardBreak | Event::Start(Tag::Item | Tag::Heading { .. } | Tag::Paragraph) => {
+            Event::End(TagEnd::Heading(_)) => flush(&mut current, true),
+            Event::SoftBreak
+            | Event::HardBreak
+            | Event::Start(Tag::Item | Tag::Heading { .. } | Tag::Paragraph)
+            | Event::End(TagEnd::Item | TagEnd::Paragraph | TagEnd::CodeBlock | TagEnd::TableRow) => {
                 flush(&mut current, false);
             }
-            Event::End(TagEnd::Heading(_)) => flush(&mut current, true),
-            Event::End(TagEnd::Item | TagEnd::Paragraph | TagEnd::CodeBlock) => flush(&mut current, false),
             Event::End(TagEnd::TableCell) => current.push(' '),
-            Event::End(TagEnd::TableRow) => flush(&mut current, false),
             _ => {}
         }
     }

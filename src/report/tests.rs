@@ -444,6 +444,13 @@ fn the_page_runs_no_script_but_its_own_and_reads_no_file_elsewhere() {
 }
 
 #[test]
+fn a_small_campaign_makes_a_small_page() {
+    let html = final_html(&Aggregate::new(fixture::small()), picture);
+    keep("small.html", &html);
+    assert!(html.contains("BUG-orders-C1") && html.len() < 200_000, "{}", html.len());
+}
+
+#[test]
 fn each_screenshot_is_in_the_page_once_and_too_many_are_linked() {
     let aggregate = Aggregate::new(fixture::large(4, 80));
     let html = final_html(&aggregate, picture);

@@ -71,7 +71,7 @@ pub(super) fn body(campaign: &Aggregate, shots: &Shots) -> Markup {
 
 fn header(campaign: &Aggregate) -> Markup {
     let t = &campaign.totals;
-    let percent = |part: u64, all: u64| if all == 0 { 0 } else { part.saturating_mul(100) / all };
+    let percent = |part: u64, all: u64| part.saturating_mul(100).checked_div(all).unwrap_or(0);
     html! {
         header.top {
             p.kicker { "Final report" }
@@ -329,7 +329,8 @@ fn one_route(route: &RoutePart, shots: &Shots) -> Markup {
                 }
                 @if route.review.no_test_data { p.banner { "No test data: test this route again." } }
                 div.map-and-view {
-                    div.map { (tree(route, shots)) }
+                    // A browser that runs the script parses a map only when it is unfolded, one that does not shows it.
+                    div.map { noscript { (tree(route, shots)) } }
                     div.view aria-live="polite" {
                         @if let Some((name, shot)) = landing { figure { (shot) figcaption { (one_line(name, 120)) } } }
                     }

@@ -4,6 +4,20 @@
   const all = (selector, from = doc) => Array.from(from.querySelectorAll(selector));
   root.classList.add("js");
 
+  // A large campaign has tens of thousands of nodes: each map lies in a <noscript> as text until it is unfolded.
+  const inflate = (route) => {
+    const text = route.querySelector(".map > noscript");
+    if (!text) return;
+    const box = doc.createElement("template");
+    box.innerHTML = text.textContent;
+    text.replaceWith(box.content);
+    mark(route);
+  };
+  const entities = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
+  const plain = (html) => html.replace(/<[^>]*>/g, " ").replace(/&(lt|gt|quot|amp);/g, (name) => entities[name]);
+
+  const routes = all("details.route");
+
   // Links to a route, a bug or a node unfold what they lead to.
   const reveal = () => {
     let id = location.hash.slice(1);
@@ -97,24 +111,32 @@
   field.hidden = false;
   const texts = new WeakMap();
   const textOf = (element) => {
-    if (!texts.has(element)) texts.set(element, element.textContent.toLowerCase());
+    if (!texts.has(element)) {
+      const folded = element.querySelector(".map > noscript");
+      const text = folded ? element.querySelector("summary").textContent + " " + plain(folded.textContent) + " " +
+        all(".route-body > :not(.map-and-view)", element).map((part) => part.textContent).join(" ") : element.textContent;
+      texts.set(element, text.toLowerCase());
+    }
     return texts.get(element);
   };
+  let query = "";
+  function mark(route) {
+    all(".n", route).forEach((row) => {
+      const hit = query.length > 1 && row.textContent.toLowerCase().includes(query);
+      row.classList.toggle("hit", hit);
+      if (hit) for (let at = row.parentElement.closest("details"); at && at !== route; at = at.parentElement.closest("details")) at.open = true;
+    });
+  }
   const filter = () => {
-    const query = field.value.trim().toLowerCase();
+    query = field.value.trim().toLowerCase();
     let shown = 0;
-    all("details.route").forEach((route) => {
+    routes.forEach((route) => {
       const match = !query || textOf(route).includes(query);
       route.hidden = !match;
       const line = doc.querySelector('#health tr[data-route="' + CSS.escape(route.dataset.route) + '"]');
       if (line) line.hidden = !match;
       if (match) shown += 1;
-      if (!match && !route.open) return;
-      all(".n", route).forEach((row) => {
-        const hit = query.length > 1 && textOf(row).includes(query);
-        row.classList.toggle("hit", hit);
-        if (hit) for (let at = row.parentElement.closest("details"); at && at !== route; at = at.parentElement.closest("details")) at.open = true;
-      });
+      mark(route);
     });
     let bugs = 0;
     all("details.bug").forEach((bug) => {
@@ -126,6 +148,12 @@
   let timer = 0;
   field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(filter, 120); });
   if (field.value) filter();
+  // Unfold on demand; all at once where that is quick, so that the browser's own search finds everything.
+  doc.addEventListener("toggle", (event) => {
+    if (event.target.matches("details.route") && event.target.open) inflate(event.target);
+  }, true);
+  const size = routes.reduce((sum, route) => sum + route.querySelector(".map").textContent.length, 0);
+  routes.forEach((route) => { if (size < 2000000 || route.open) inflate(route); });
   addEventListener("beforeprint", () => all("details.bug").forEach((bug) => { bug.open = true; }));
   reveal();
 })();

@@ -1,6 +1,6 @@
 //! The screenshots of the page: each in it once, or linked when they are too many.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use base64::Engine;
 use imagesize::ImageType;
@@ -25,7 +25,7 @@ pub(super) struct Shots {
     by_path: BTreeMap<String, usize>,
     images: Vec<Image>,
     /// Paths of files that exist and are not in the page.
-    linked: BTreeMap<String, ()>,
+    linked: BTreeSet<String>,
     /// Why screenshots are linked in place of being in the page.
     pub(super) note: Option<String>,
 }
@@ -38,7 +38,7 @@ fn path_of(route: &RoutePart, name: &str) -> Option<String> {
 
 impl Shots {
     pub(super) fn load(campaign: &Aggregate, read: &impl Fn(&str) -> Option<Vec<u8>>, limit: usize) -> Self {
-        let mut shots = Self { by_path: BTreeMap::new(), images: Vec::new(), linked: BTreeMap::new(), note: None };
+        let mut shots = Self { by_path: BTreeMap::new(), images: Vec::new(), linked: BTreeSet::new(), note: None };
         let mut by_hash: HashMap<[u8; 32], usize> = HashMap::new();
         let mut sum = 0_usize;
         let paths: Vec<String> = campaign
@@ -47,16 +47,16 @@ impl Shots {
             .flat_map(|route| named_screenshots(&route.report).into_iter().filter_map(|name| path_of(route, name)))
             .collect();
         for path in paths {
-            if shots.by_path.contains_key(&path) || shots.linked.contains_key(&path) {
+            if shots.by_path.contains_key(&path) || shots.linked.contains(&path) {
                 continue;
             }
             let Some(bytes) = read(&path) else { continue };
             let Some((mime, width, height)) = kind(&bytes) else {
-                shots.linked.insert(path, ());
+                shots.linked.insert(path);
                 continue;
             };
             if sum > limit {
-                shots.linked.insert(path, ());
+                shots.linked.insert(path);
                 continue;
             }
             let digest: [u8; 32] = Sha256::digest(&bytes).into();
@@ -70,7 +70,7 @@ impl Shots {
         }
         if sum > limit {
             let all = shots.by_path.len() + shots.linked.len();
-            let linked = std::mem::take(&mut shots.by_path).into_keys().map(|path| (path, ()));
+            let linked = std::mem::take(&mut shots.by_path).into_keys();
             shots.linked.extend(linked);
             shots.images.clear();
             shots.note = Some(format!(
@@ -92,14 +92,14 @@ impl Shots {
                 }
             });
         }
-        self.linked.contains_key(&path).then(|| {
+        self.linked.contains(&path).then(|| {
             html! { img.shot loading="lazy" decoding="async" alt=(name) src=(format!("{TO_PROJECT}{}", href(&path))); }
         })
     }
 
     /// Whether there is such a file.
     pub(super) fn has(&self, route: &RoutePart, name: &str) -> bool {
-        path_of(route, name).is_some_and(|path| self.by_path.contains_key(&path) || self.linked.contains_key(&path))
+        path_of(route, name).is_some_and(|path| self.by_path.contains_key(&path) || self.linked.contains(&path))
     }
 
     /// Every embedded screenshot, once.
