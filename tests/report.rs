@@ -24,7 +24,7 @@ fn opened(sandbox: &Sandbox, fragment: &str) -> String {
     let output = Command::new(browser())
         .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("file://{}{fragment}", sandbox.file("report.html").display()))
+        .arg(format!("file://{}{fragment}", sandbox.path().join("report.html").display()))
         .output()
         .expect("the browser starts");
     String::from_utf8_lossy(&output.stdout).into_owned()
