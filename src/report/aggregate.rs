@@ -58,14 +58,19 @@ pub struct RoutePart {
 }
 
 impl RoutePart {
-    fn new(input: RouteInput) -> Self {
-        let review = review_with(
+    fn new(mut input: RouteInput) -> Self {
+        // The campaign's name of the route counts; a report that names another one is told of.
+        let named = std::mem::replace(&mut input.report.route, input.route);
+        let mut review = review_with(
             &input.report,
             &input.slug,
             &input.screenshots_dir,
             input.screenshot_files.as_ref(),
             input.bug_report.as_deref(),
         );
+        if named != input.report.route {
+            review.notes.push(format!("the report names the route `{named}`"));
+        }
         Self {
             bugs: BugCounts::of(&review.bugs),
             operations: operations_of(&input.report, &review.bugs),

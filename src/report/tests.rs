@@ -110,6 +110,15 @@ fn a_report_without_elements_and_screenshots_is_no_test_data() {
 }
 
 #[test]
+fn the_campaigns_name_of_a_route_counts() {
+    let mut input = fixture::small();
+    input.routes[2].report.route = "/elsewhere".to_owned();
+    let aggregate = Aggregate::new(input);
+    assert_eq!(aggregate.routes[2].route(), "/settings/billing");
+    assert_eq!(aggregate.routes[2].review.notes, ["the report names the route `/elsewhere`"]);
+}
+
+#[test]
 fn what_only_an_outside_reviewer_wrote_is_counted_and_keeps_its_id() {
     let mut input = fixture::small();
     let text = "# Bugs\n\n### BUG-orders-M7: The total is never updated\n\n- **Source:** reviewer-found\n- **Location:** /orders > Create\n- **Screenshot:** [x](../monkey-test-screenshots/orders/08-create-customer.png)\n\n### BUG-orders-C1 - Saving an order fails with HTTP 500\n\n### BUG-other-C1: not ours\n";

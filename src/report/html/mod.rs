@@ -3,7 +3,8 @@
 //! The maze map of a route is a tree of native `<details>`, so it unfolds without a script; connectors are drawn by the
 //! style sheet. Each screenshot is in the file once, as a `<symbol>`, and is shown by reference wherever it belongs. When
 //! all screenshots together pass [`EMBED_LIMIT_BYTES`], they are linked from their folders in place of that. The content security
-//! policy allows this page's own script by its hash and nothing else.
+//! policy allows this page's own script by its hash and nothing else. Maps lie in `<noscript>`: without a script they are
+//! shown, with one they are parsed when they are unfolded, so that tens of thousands of nodes open at once.
 
 mod map;
 mod page;
