@@ -2,13 +2,14 @@
 //! from them.
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::maze::{ActionResult, Bug, RouteReport};
 use crate::trace::TraceStep;
 
 /// Something happened.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// When (UTC).
     pub at: DateTime<Utc>,
@@ -19,7 +20,7 @@ pub struct Event {
 }
 
 /// What happened.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
     /// The work of a phase begins.

@@ -4,10 +4,12 @@
 //!
 //! | floor | room | owns |
 //! | --- | --- | --- |
+//! | top | [`schema`] | the list of every file format, and its JSON Schema |
 //! | 6 | [`cli`] | one file per command: arguments in, one call, text or `--json` out |
 //! | 5 | [`dispatch`] | one fresh subagent per route; the run log |
 //! | 4 | [`explore`] | walks one route depth-first, makes the maze map |
 //! | 3 | [`replay`] | plays trace steps in a browser, judged by the oracles; the one actor |
+//! | 3 | [`report`] | per-route bug reports, FINAL-REPORT (Markdown, HTML), JUnit; the review |
 //! | 3 | [`demo`] | the embedded demo application, its list of what is there and what is wrong, and the score |
 //! | 2 | [`browser`] | WebDriver sessions and the driver process; the screen; evidence; the guard at the network |
 //! | 1 | [`state`] | `.monkey-test-state.json`: its types, transitions, invariants, what comes next, repair |
@@ -17,7 +19,7 @@
 //! | 1 | [`trace`] | trace step, locator, run file, fingerprints |
 //! | 0 | [`store`] | atomic writes and the cross-process lock; the clock and ids behind them |
 //! | 0 | [`event`] | what happens in a campaign, as values |
-//! | 0 | [`ui`], [`env`], [`exit`] | the one printer; environment variables; exit codes |
+//! | 0 | [`ui`], [`mod@env`], [`exit`] | the one printer; environment variables; exit codes |
 
 #![doc(test(attr(deny(warnings))))]
 
@@ -32,7 +34,9 @@ pub mod explore;
 
 pub mod maze;
 pub mod replay;
+pub mod report;
 pub mod route;
+pub mod schema;
 pub mod settings;
 pub mod state;
 pub mod store;

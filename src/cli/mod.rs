@@ -8,6 +8,7 @@ mod explore;
 mod guard;
 mod hold_driver;
 mod progress;
+mod schema;
 
 use clap::{Parser, Subcommand};
 
@@ -36,6 +37,7 @@ enum Command {
     Guard(guard::Args),
     #[command(name = "__hold-driver", hide = true)]
     HoldDriver(hold_driver::Args),
+    Schema(schema::Args),
 }
 
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
@@ -45,6 +47,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Explore(args) => explore::run(context, args),
         Command::Guard(args) => guard::run(&args),
         Command::HoldDriver(args) => hold_driver::run(context, args),
+        Command::Schema(args) => schema::run(context, args),
     }
 }
 

@@ -1,0 +1,90 @@
+//! The list of every file format and message, with its JSON Schema (2020-12).
+//!
+//! A room that owns a format adds one line to [`FORMATS`]; the command `agent-test schema`, the folder `schemas/` and the
+//! tests follow from the list.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+
+/// A file format or message.
+#[derive(Clone, Copy)]
+pub struct Format {
+    /// Name on the command line, and of the file `{name}.schema.json`.
+    pub name: &'static str,
+    /// What it is and where it lies, in one line.
+    pub about: &'static str,
+    generate: fn() -> Schema,
+}
+
+impl Format {
+    const fn of<T: JsonSchema>(name: &'static str, about: &'static str) -> Self {
+        Self { name, about, generate: generate::<T> }
+    }
+
+    /// Its schema.
+    #[must_use]
+    pub fn schema(&self) -> Schema {
+        let mut schema = (self.generate)();
+        schema.insert("title".to_owned(), self.name.into());
+        schema
+    }
+
+    /// The schema as it lies in `schemas/`, with the line break at its end.
+    #[must_use]
+    pub fn text(&self) -> String {
+        // A schema is a JSON value: printing it cannot fail.
+        format!("{:#}\n", self.schema().to_value())
+    }
+
+    /// Name of its file in `schemas/`.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("{}.schema.json", self.name)
+    }
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Format").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Every format, by name.
+pub const FORMATS: &[Format] = &[
+    Format::of::<crate::event::Event>("event", "what happens in a campaign: one line of the event log"),
+    Format::of::<crate::maze::RouteReport>(
+        "route-report",
+        "the maze map of one route: monkey-test-reports/{slug}.json",
+    ),
+    Format::of::<crate::trace::RunFile>("run", "one recorded execution: .agent-test/runs/{id}.json"),
+];
+
+/// The format of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+fn generate<T: JsonSchema>() -> Schema {
+    // What a reader must accept, so that files of other writers are valid too.
+    let settings = SchemaSettings::draft2020_12().for_deserialize();
+    SchemaGenerator::new(settings).into_root_schema_for::<T>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_fit_a_file_name() {
+        assert!(FORMATS.windows(2).all(|pair| pair[0].name < pair[1].name));
+        assert!(FORMATS.iter().all(|f| f.name.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
+    }
+
+    #[test]
+    fn every_schema_is_a_valid_schema() {
+        for format in FORMATS {
+            let schema = format.schema().to_value();
+            assert!(jsonschema::meta::is_valid(&schema), "{}", format.name);
+        }
+    }
+}
