@@ -139,6 +139,7 @@ impl Stranger {
             .args(["--headless=new", "--no-sandbox", "--no-first-run", "--remote-debugging-port=0"])
             .arg(format!("--user-data-dir={}", profile.display()))
             .arg("about:blank")
+            .env("TMPDIR", profile.parent().unwrap().parent().unwrap())
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
