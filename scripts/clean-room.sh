@@ -31,6 +31,8 @@ if [ ! -e "$room/.complete" ]; then
     echo "deb $mirror/debian $suite-updates main"
     echo "deb $mirror/debian-security $suite-security main"
   } >"$room/etc/apt/sources.list"
+  # An installed system has it, debootstrap does not; chromedriver talks to its browser by the name `localhost`.
+  printf '127.0.0.1 localhost\n::1 localhost\n' >"$room/etc/hosts"
   touch "$room/.complete"
 fi
 cp -L /etc/resolv.conf "$room/etc/resolv.conf"

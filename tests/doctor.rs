@@ -14,7 +14,7 @@ fn a_machine_with_everything_opens_a_browser_and_ends_with_0() {
     let answer = Sandbox::new().run(&["doctor", "--json"]).exits(0);
     let document = answer.json();
     assert_eq!(document["exitCode"], 0);
-    for name in ["browser", "chromedriver", "versions", "project", "loopback", "profiles", "session"] {
+    for name in ["browser", "chromedriver", "versions", "project", "loopback", "localhost", "profiles", "session"] {
         assert_eq!(check(&document, name)["grade"], "ok", "{document}");
     }
 }
