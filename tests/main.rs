@@ -1,9 +1,9 @@
 //! One binary of tests that start the built program. One module per feature; each line says what belongs there.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by a panic")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by panicking")]
 
-/// The HTML report in a real browser.
-mod report;
+mod doctor; // what is missing on a machine, and what to do about it
+mod driver; // the driver process: found, started, and dead with its browsers however its owner ends
+mod report; // the HTML report in a real browser
 mod sandbox;
-/// The list of formats, `schemas/`, and `agent-test schema`.
-mod schema;
+mod schema; // the list of formats, `schemas/`, and `agent-test schema`

@@ -106,6 +106,7 @@ async fn examine(context: &Context, args: &Args) -> Vec<Check> {
     }
     checks.push(project(&context.project));
     checks.push(port());
+    checks.push(localhost());
     checks.push(shared_memory());
     let runtime_dir = match default_runtime_dir() {
         Ok(dir) => {
@@ -167,6 +168,20 @@ fn port() -> Check {
             "loopback",
             Failure::engine("no_loopback", format!("cannot open a port on 127.0.0.1: {error}"))
                 .hinted("bring up the loopback interface; in a sandbox, allow local sockets"),
+        ),
+    }
+}
+
+/// chromedriver reaches its browser by the name, not by the address.
+fn localhost() -> Check {
+    use std::net::ToSocketAddrs;
+    match ("localhost", 0).to_socket_addrs().map(|found| found.filter(|address| address.ip().is_loopback()).count()) {
+        Ok(1..) => Check::ok("localhost", "the name leads to this machine"),
+        _ => Check::fail(
+            "localhost",
+            Failure::engine("no_localhost", "the name `localhost` does not lead to this machine").hinted(
+                "add the line `127.0.0.1 localhost` to /etc/hosts: chromedriver talks to its browser by that name",
+            ),
         ),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::browser::driver::{Driver, DriverOptions, open_session};
+use crate::browser::driver::{Driver, DriverOptions, GuardProgram, open_session};
 use crate::cli::Context;
 use crate::exit::{Exit, Failure};
 
@@ -14,11 +14,15 @@ pub struct Args {
     /// Panic as soon as the browser is open
     #[arg(long)]
     panic: bool,
+    /// Let the shell stand guard, as in a program that merely links the library
+    #[arg(long)]
+    shell_guard: bool,
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let guard = if args.shell_guard { GuardProgram::Shell } else { GuardProgram::of_this_process() };
     super::block_on(async {
-        let driver = Driver::start(&DriverOptions::new(args.runtime_dir)).await?;
+        let driver = Driver::start_guarded(&DriverOptions::new(args.runtime_dir), &guard).await?;
         let profile = driver.profile_dir();
         let session = open_session(driver.url(), Some((driver.chrome_path(), &profile))).await?;
         context.ui.raw(

@@ -125,13 +125,11 @@ impl Guard {
             });
         }
         let guard = Self { child, pipe };
-        match tokio::time::timeout(UP, heard).await {
-            Ok(Ok(true)) => Ok(guard),
-            _ => {
-                guard.dismiss();
-                Err(failed(std::io::Error::other("the guard process did not come up")))
-            }
+        if let Ok(Ok(true)) = tokio::time::timeout(UP, heard).await {
+            return Ok(guard);
         }
+        guard.dismiss();
+        Err(failed(std::io::Error::other("the guard process did not come up")))
     }
 
     /// Its process number.

@@ -38,7 +38,7 @@ impl Owner {
     }
 }
 
-/// A driver's home, ours for as long as this value lives.
+/// A driver's home, ours for as long as this value lives; removed with it.
 #[derive(Debug)]
 pub(super) struct Home {
     dir: PathBuf,
@@ -80,37 +80,63 @@ impl Home {
         self.dir.join(format!("profile-{}", self.profiles.fetch_add(1, Ordering::Relaxed)))
     }
 
+    /// Where browsers put temporary files, made now; nothing when the path would be too long for the socket that they
+    /// put there (its limit is 104 bytes on macOS, 108 on Linux).
+    pub(super) fn temp(&self) -> Option<PathBuf> {
+        const SOCKET: &str = "/org.chromium.Chromium.XXXXXX/SingletonSocket";
+        let temp = self.dir.join("t");
+        let fits = temp.as_os_str().len() + SOCKET.len() < 104;
+        (fits && std::fs::DirBuilder::new().mode(0o700).create(&temp).is_ok()).then_some(temp)
+    }
+
+    /// Where crash dumps go: not into the user's own configuration.
+    pub(super) fn crashes(&self) -> PathBuf {
+        self.dir.join("crashes")
+    }
+
     /// Where the driver logs. That the command line tells whose driver it is matters more than the log.
     pub(super) fn log(&self) -> PathBuf {
         self.dir.join("chromedriver.log")
     }
 }
 
-/// The homes in a runtime directory whose owners are dead, each with its lock while it is cleared.
-pub(super) fn abandoned(runtime_dir: &Path) -> Vec<(PathBuf, Option<File>)> {
+impl Drop for Home {
+    fn drop(&mut self) {
+        remove(&self.dir);
+    }
+}
+
+/// A home whose owner is dead. While it is cleared its lock is held, if it got as far as having one.
+#[derive(Debug)]
+pub(super) struct Abandoned {
+    pub(super) dir: PathBuf,
+    _lock: Option<File>,
+}
+
+/// The homes in a runtime directory whose owners are dead.
+pub(super) fn abandoned(runtime_dir: &Path) -> Vec<Abandoned> {
     let Ok(runtime_dir) = runtime_dir.canonicalize() else { return Vec::new() };
     let Ok(entries) = std::fs::read_dir(&runtime_dir) else { return Vec::new() };
     entries
         .flatten()
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .filter(|entry| {
-            entry.file_name().to_str().and_then(Owner::of_name).is_some_and(|owner| {
-                // Where start times are unknown, a number that was taken again looks alive: the lock then decides.
-                !owner.is_alive() || (owner.started == 0 && owner.pid != std::process::id())
-            })
-        })
         .filter_map(|entry| {
-            let dir = entry.path();
-            match File::open(dir.join(LOCK)) {
-                Ok(lock) => lock.try_lock().is_ok().then_some((dir, Some(lock))),
-                // Its owner died before it could lock, or the clearing of this home was cut short.
-                Err(_) => {
-                    let owner = entry.file_name().to_str().and_then(Owner::of_name)?;
-                    (!owner.is_alive()).then_some((dir, None))
-                }
-            }
+            let owner = entry.file_name().to_str().and_then(Owner::of_name)?;
+            if_abandoned(owner, entry.path())
         })
         .collect()
+}
+
+fn if_abandoned(owner: Owner, dir: PathBuf) -> Option<Abandoned> {
+    let Ok(lock) = File::open(dir.join(LOCK)) else {
+        // Its owner died before it could lock, or the clearing of this home was cut short.
+        return (!owner.is_alive()).then_some(Abandoned { dir, _lock: None });
+    };
+    // Where start times are unknown, a number that was taken again looks alive: the lock alone decides then.
+    if owner.is_alive() && (owner.started != 0 || owner.pid == std::process::id()) {
+        return None;
+    }
+    lock.try_lock().is_ok().then_some(Abandoned { dir, _lock: Some(lock) })
 }
 
 /// Removes a home. A dying browser may still write into it, so that a few attempts may be needed.

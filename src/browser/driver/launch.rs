@@ -200,9 +200,14 @@ impl Running {
     ) -> Result<(Self, mpsc::UnboundedReceiver<u16>), DriverError> {
         let mut log = std::ffi::OsString::from("--log-path=");
         log.push(home.log());
-        let spawned = Command::new(chromedriver)
+        let mut command = Command::new(chromedriver);
+        if let Some(temp) = home.temp() {
+            command.env("TMPDIR", temp);
+        }
+        let spawned = command
             .arg("--port=0")
             .arg(log)
+            .env("BREAKPAD_DUMP_LOCATION", home.crashes())
             .stdin(Stdio::null())
             // Browsers inherit these. Ours would stay open in them, and whoever waits for our output would wait on.
             .stdout(Stdio::piped())
@@ -213,7 +218,6 @@ impl Running {
             Ok(child) => child,
             Err(source) => {
                 guard.dismiss();
-                home::remove(home.dir());
                 return Err(DriverError::Spawn { path: chromedriver.to_owned(), source });
             }
         };

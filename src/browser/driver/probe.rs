@@ -45,7 +45,7 @@ pub async fn open_session(url: &Url, ours: Option<(&Path, &Path)>) -> Result<Web
     crate::browser::install_tls();
     let failed = |error: thirtyfour::error::WebDriverError| DriverError::Session {
         url: url.to_string(),
-        why: first_line(&error.to_string()),
+        why: reason(&error.to_string()),
     };
     let mut caps = DesiredCapabilities::chrome();
     caps.add_arg("--headless=new").map_err(failed)?;
@@ -73,7 +73,7 @@ async fn probe(url: &Url, ours: Option<(&Path, &Path)>) -> Result<Probe, DriverE
     answered
         .map(|_| ())
         .and(closed)
-        .map_err(|error| DriverError::Session { url: url.to_string(), why: first_line(&error.to_string()) })?;
+        .map_err(|error| DriverError::Session { url: url.to_string(), why: reason(&error.to_string()) })?;
     let told = |key: &str| capabilities.get(key).and_then(|value| value.as_str()).unwrap_or("?").to_owned();
     Ok(Probe { browser: format!("{} {}", told("browserName"), told("browserVersion")), took_ms })
 }
@@ -109,7 +109,27 @@ pub async fn reach_webdriver(url: &Url) -> Result<(), DriverError> {
     }
 }
 
-/// A driver's error holds its stack trace; a reader needs the first line.
-fn first_line(text: &str) -> String {
-    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given").to_owned()
+/// A driver's error holds its stack trace; a reader needs what stands before it, in one line of bearable length.
+fn reason(text: &str) -> String {
+    let said: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .take_while(|line| !line.starts_with('#') && !line.contains("Stacktrace"))
+        .take(4)
+        .collect();
+    if said.is_empty() { "no reason given".to_owned() } else { said.join(" ").chars().take(400).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reason;
+
+    #[test]
+    fn the_reason_is_one_line_without_the_stack() {
+        let text =
+            "Unable to create WebDriver session:\n  session not created\n  from disconnected\n#0 0x55d1 <unknown>\n";
+        assert_eq!(reason(text), "Unable to create WebDriver session: session not created from disconnected");
+        assert_eq!(reason("\n"), "no reason given");
+    }
 }

@@ -43,11 +43,12 @@ pub(super) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> boo
     }
 }
 
-/// When the process started, in the kernel's ticks since boot; 0 where that cannot be known.
+/// When the process started, in the kernel's ticks since boot; 0 where that cannot be known, nothing when it does not
+/// run (a zombie is dead, whether or not anybody reaped it).
 pub(super) fn start_time(process: u32) -> Option<u64> {
     #[cfg(target_os = "linux")]
     {
-        stat(process).map(|stat| stat.started)
+        stat(process).filter(|stat| stat.runs).map(|stat| stat.started)
     }
     #[cfg(not(target_os = "linux"))]
     {
@@ -68,6 +69,7 @@ pub(super) fn group_runs(group: u32) -> bool {
 }
 
 /// The part of `/proc/PID/stat` that matters here.
+#[cfg(any(target_os = "linux", test))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stat {
     /// Neither a zombie nor dead.

@@ -18,9 +18,9 @@ pub struct Swept {
 #[must_use]
 pub fn sweep(runtime_dir: &Path) -> Swept {
     let mut swept = Swept::default();
-    for (home, _lock) in super::home::abandoned(runtime_dir) {
-        swept.processes += kill_residents(&home);
-        swept.homes += usize::from(super::home::remove(&home));
+    for home in super::home::abandoned(runtime_dir) {
+        swept.processes += kill_residents(&home.dir);
+        swept.homes += usize::from(super::home::remove(&home.dir));
     }
     swept
 }
