@@ -323,16 +323,23 @@ struct Browser {
 
 impl Browser {
     async fn start() -> Self {
-        let mut driver =
-            Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).spawn().expect("chromedriver");
-        let mut lines = BufReader::new(driver.stdout.take().expect("a pipe")).lines();
+        let driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("chromedriver");
+        let mut browser = Self { driver, session: String::new(), client: client() };
+        let mut lines = BufReader::new(browser.driver.stdout.take().expect("a pipe")).lines();
         let port = lines
-            .find_map(|line| Some(line.ok()?.split("on port ").nth(1)?.trim_end_matches('.').to_owned()))
-            .filter(|port| port != "0")
+            .by_ref()
+            .map_while(Result::ok)
+            .filter_map(|line| Some(line.split("on port ").nth(1)?.trim_end_matches('.').to_owned()))
+            .find(|port| port != "0")
             .expect("the port of chromedriver");
         // Keeps reading, so that the driver never meets a full or closed pipe.
         std::thread::spawn(move || lines.for_each(drop));
-        let mut browser = Self { driver, session: format!("http://127.0.0.1:{port}/session"), client: client() };
+        browser.session = format!("http://127.0.0.1:{port}/session");
         let options = json!({ "args": ["--headless=new", "--no-sandbox", "--disable-gpu"] });
         let wanted = json!({ "browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" } });
         let answer = browser.call("", json!({ "capabilities": { "alwaysMatch": wanted } })).await;
@@ -361,10 +368,16 @@ impl Browser {
             .collect()
     }
 
-    async fn stop(mut self) {
+    async fn stop(self) {
         let _ = self.client.delete(&self.session).send().await;
-        self.driver.kill().expect("the driver ends");
-        self.driver.wait().expect("the driver is gone");
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Asked to end, the driver takes its browser with it.
+        let _ = Command::new("kill").arg(self.driver.id().to_string()).status();
+        let _ = self.driver.wait();
     }
 }
 
