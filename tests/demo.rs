@@ -1,5 +1,7 @@
 //! The demo application: what its server answers, what its switches change, that its list is true.
 
+#![allow(clippy::expect_used, reason = "helpers of tests may panic as tests do")]
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

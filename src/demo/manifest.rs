@@ -173,7 +173,10 @@ pub fn manifest_with(options: &Options) -> Result<Manifest, DemoError> {
 }
 
 /// Route, title, page type, parent, category, known actions.
-const ROUTES: &[(&str, &str, &str, &str, &str, &[&str])] = &[
+type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, &'static [&'static str]);
+
+/// The routes, in the order of the route map.
+const ROUTES: &[Row] = &[
     ("/", "Dashboard", "dashboard", "/", "Start", &["refresh", "open"]),
     ("/products", "Products", "list+detail", "/", "Trade", &["create", "edit", "delete", "duplicate", "export"]),
     ("/products/1", "Aurora Desk Lamp", "detail", "/products", "Trade", &["edit", "retire", "follow"]),
