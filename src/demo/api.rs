@@ -26,13 +26,16 @@ use super::pages::{
 use super::server::{PASSWORD, USERNAME, World};
 use super::shell::View;
 
+/// Draws a page that needs nothing but the switches.
+type Draw = fn(&View) -> Markup;
+
 type Here = Shared<Arc<World>>;
 
 const COOKIE: &str = "quayside_session";
 
 /// Everything that the server answers.
 pub(super) fn router(world: Arc<World>) -> Router {
-    let pages: [(&str, fn(&View) -> Markup); 14] = [
+    let pages: [(&str, Draw); 14] = [
         ("/", dashboard::page),
         ("/orders", orders::page),
         ("/customers", customers::page),

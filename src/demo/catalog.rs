@@ -119,12 +119,6 @@ renamable! {
     "help-release-notes", "/help", "Release notes" => "What is new", Some("notes") => None;
 }
 
-/// The planted bug of that id.
-#[cfg(test)]
-pub(super) fn bug(id: &str) -> Option<&'static Planted> {
-    BUGS.iter().find(|bug| bug.id == id)
-}
-
 /// The control of that id.
 pub(super) fn control(id: &str) -> Option<&'static Renamable> {
     CONTROLS.iter().find(|control| control.id == id)

@@ -173,7 +173,10 @@ pub fn manifest_with(options: &Options) -> Result<Manifest, DemoError> {
 }
 
 /// Route, title, page type, parent, category, known actions.
-const ROUTES: &[(&str, &str, &str, &str, &str, &[&str])] = &[
+type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, &'static [&'static str]);
+
+/// The routes, in the order of the route map.
+const ROUTES: &[Row] = &[
     ("/", "Dashboard", "dashboard", "/", "Start", &["refresh", "open"]),
     ("/products", "Products", "list+detail", "/", "Trade", &["create", "edit", "delete", "duplicate", "export"]),
     ("/products/1", "Aurora Desk Lamp", "detail", "/products", "Trade", &["edit", "retire", "follow"]),
@@ -325,5 +328,85 @@ fn flatten(
         path.push(label);
         flatten(route, path, element.children, name, into);
         path.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_of_bug_is_planted_and_every_bug_and_control_has_its_element() {
+        let manifest = manifest();
+        let kinds: BTreeSet<&str> = manifest.bugs.iter().map(|bug| bug.kind.as_str()).collect();
+        assert_eq!(kinds, BugKind::WORDS.iter().copied().collect());
+        let has = |route: &str, label: &str| {
+            manifest.elements.iter().chain(&manifest.shared).any(|entry| entry.route == route && entry.label == label)
+        };
+        for bug in &manifest.bugs {
+            assert!(manifest.routes.iter().any(|route| route.route == bug.route), "{}", bug.id);
+            assert!(bug.label.as_ref().is_none_or(|label| has(&bug.route, label)), "{}", bug.id);
+            assert!(!bug.also_kinds.contains(&bug.kind), "{}", bug.id);
+        }
+        for control in &manifest.controls {
+            assert!(has(&control.route, &control.old), "{}", control.id);
+        }
+        let ids: BTreeSet<&str> = manifest.bugs.iter().map(|bug| bug.id.as_str()).collect();
+        assert_eq!(ids.len(), manifest.bugs.len());
+    }
+
+    #[test]
+    fn every_place_is_used_and_every_result_is_a_word_of_ours() {
+        let manifest = manifest();
+        for place in [
+            Place::Top,
+            Place::Row,
+            Place::Menu,
+            Place::Dialog,
+            Place::Popover,
+            Place::Iframe,
+            Place::ShadowOpen,
+            Place::ShadowClosed,
+        ] {
+            assert!(manifest.elements.iter().any(|element| element.place == place), "{place:?}");
+        }
+        for element in manifest.elements.iter().chain(&manifest.shared) {
+            assert!(!element.expect.is_empty(), "{}", element.label);
+            assert!(element.expect.iter().all(|word| !matches!(word, ActionResult::Other(_))), "{}", element.label);
+        }
+    }
+
+    #[test]
+    fn switches_remove_a_bug_and_rename_a_control_everywhere() {
+        let options = Options {
+            fixed: vec!["orders-recalculate-throws".into()],
+            renamed: vec!["orders-refresh".into(), "wizard-next".into()],
+            ..Options::default()
+        };
+        let manifest = manifest_with(&options).expect("known ids");
+        assert_eq!(manifest.fixed, ["orders-recalculate-throws"]);
+        assert!(manifest.bugs.iter().all(|bug| bug.id != "orders-recalculate-throws"));
+        let refresh = manifest.bugs.iter().find(|bug| bug.id == "orders-refresh-500").expect("still planted");
+        assert_eq!(refresh.label.as_deref(), Some("Reload list"));
+        assert!(manifest.elements.iter().any(|element| element.path.contains(&"Continue".to_owned())));
+        // Another page's button of the same old label keeps it.
+        assert!(manifest.elements.iter().any(|element| element.route == "/products" && element.label == "Next"));
+    }
+
+    #[test]
+    fn an_unknown_id_is_refused_with_the_known_ones() {
+        use crate::exit::{Exit, Explain};
+        let error = manifest_with(&Options { fixed: vec!["nope".into()], ..Options::default() }).expect_err("unknown");
+        assert_eq!(error.exit(), Exit::Usage);
+        assert!(error.hint().is_some_and(|hint| hint.contains("insights-blank")));
+    }
+
+    #[test]
+    fn the_manifest_survives_json() {
+        let manifest = manifest();
+        let text = serde_json::to_string(&manifest).expect("json");
+        assert_eq!(serde_json::from_str::<Manifest>(&text).expect("the same type"), manifest);
     }
 }

@@ -202,3 +202,161 @@ fn is_subsequence(short: &[String], long: &[String]) -> bool {
     let mut rest = long.iter();
     short.iter().all(|wanted| rest.any(|label| label == wanted))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::demo::ledger::Mutation;
+    use crate::demo::manifest::manifest;
+
+    fn report(route: &str, nodes: Value, bugs: Value) -> RouteReport {
+        serde_json::from_value(json!({
+            "route": route,
+            "tested_at": "2026-05-02T10:00:00Z",
+            "status": "partial",
+            "action_tree": { "toolbar": nodes },
+            "bugs": bugs,
+        }))
+        .expect("a report")
+    }
+
+    fn bug(kind: &str, location: &str) -> Value {
+        json!({ "severity": "major", "description": "d", "kind": kind, "location": location })
+    }
+
+    /// The element's node inside nodes for its path.
+    fn nest(path: &[String], label: &str) -> Value {
+        match path.split_first() {
+            None => json!({ "label": label, "type": "button" }),
+            Some((first, rest)) => json!({ "label": first, "type": "button", "children": [nest(rest, label)] }),
+        }
+    }
+
+    fn planted(planted: &BugEntry) -> Value {
+        let label = planted.label.as_ref().map(|label| format!(" > {label}")).unwrap_or_default();
+        bug(planted.kind.as_str(), &format!("{}{label}", planted.route))
+    }
+
+    fn perfect(manifest: &Manifest, keep: impl Fn(&BugEntry) -> bool) -> Vec<RouteReport> {
+        let all = |route: &str| {
+            let own = manifest.elements.iter().filter(|element| element.route == route);
+            let shared = manifest.shared.iter().filter(|_| route == "/");
+            own.chain(shared).map(|element| nest(&element.path, &element.label)).collect::<Vec<_>>()
+        };
+        let route = |route: &str| {
+            let bugs = manifest.bugs.iter().filter(|bug| bug.route == route && keep(bug)).map(planted).collect();
+            report(route, Value::Array(all(route)), Value::Array(bugs))
+        };
+        manifest.routes.iter().map(|entry| route(&entry.route)).collect()
+    }
+
+    #[test]
+    fn a_perfect_campaign_finds_all_visits_all_and_invents_nothing() {
+        let manifest = manifest();
+        let score = score(&manifest, &perfect(&manifest, |_| true), &Ledger::default());
+        assert_eq!(score.missed, Vec::<String>::new());
+        assert_eq!(score.false_bugs, []);
+        assert_eq!(score.elements_missed, []);
+        assert_eq!(score.elements_visited, score.elements_listed);
+        assert_eq!(score.found.len() as u64, score.planted);
+        assert!(score.is_perfect());
+    }
+
+    #[test]
+    fn nothing_reported_is_all_missed() {
+        let manifest = manifest();
+        let score = score(&manifest, &[], &Ledger::default());
+        assert_eq!(score.missed.len(), manifest.bugs.len());
+        assert_eq!(score.elements_visited, 0);
+        assert!(!score.is_perfect());
+    }
+
+    #[test]
+    fn a_bug_at_another_place_or_of_another_kind_is_false() {
+        let manifest = manifest();
+        let bugs = json!([
+            bug("exception", "/orders > Track"),
+            bug("broken_image", "/orders > Recalculate totals"),
+            bug("exception", "/customers > Recalculate totals"),
+            { "severity": "minor", "description": "no kind", "location": "/orders > Recalculate totals" },
+        ]);
+        let score = score(&manifest, &[report("/customers", json!([]), bugs)], &Ledger::default());
+        assert_eq!(score.found, []);
+        assert_eq!(score.false_bugs.len(), 4);
+    }
+
+    #[test]
+    fn a_neighbouring_kind_is_neither_found_nor_false() {
+        let manifest = manifest();
+        let bugs = json!([bug("dead_control", "/orders > Recalculate totals")]);
+        let score = score(&manifest, &[report("/orders", json!([]), bugs)], &Ledger::default());
+        assert_eq!((score.found.len(), score.false_bugs.len()), (0, 0));
+        assert!(score.missed.contains(&"orders-recalculate-throws".to_owned()));
+    }
+
+    #[test]
+    fn a_fault_of_a_page_is_known_by_its_route_and_by_the_link_that_leads_to_it() {
+        let manifest = manifest();
+        let ids = |bugs: Value, route: &str| {
+            let score = score(&manifest, &[report(route, json!([]), bugs)], &Ledger::default());
+            assert_eq!(score.false_bugs, []);
+            score.found.into_iter().map(|found| found.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(json!([bug("blank_page", "/insights")]), "/insights"), ["insights-blank"]);
+        assert_eq!(ids(json!([bug("blank_page", "/orders > Insights")]), "/orders"), ["insights-blank"]);
+        assert_eq!(
+            ids(json!([bug("http_error", "/products > Aurora Desk Lamp > Suppliers")]), "/products"),
+            ["product-suppliers-500"]
+        );
+    }
+
+    #[test]
+    fn grouped_places_count_each_and_labels_are_compared_leniently() {
+        let manifest = manifest();
+        let mut grouped = bug("dead_control", "/products > compare");
+        grouped["also_at"] = json!(["/products > More > Print  label"]);
+        let score = score(&manifest, &[report("/products", json!([]), json!([grouped]))], &Ledger::default());
+        let ids: Vec<&str> = score.found.iter().map(|found| found.id.as_str()).collect();
+        assert_eq!(ids, ["products-compare-dead", "products-print-label-dead"]);
+    }
+
+    #[test]
+    fn two_elements_of_one_label_need_two_nodes() {
+        let manifest = manifest();
+        let cancels = |count: usize| {
+            let nodes: Vec<Value> = (0..count).map(|_| json!({ "label": "Cancel", "type": "button" })).collect();
+            score(&manifest, &[report("/products", json!(nodes), json!([]))], &Ledger::default()).elements_visited
+        };
+        assert_eq!((cancels(1), cancels(2), cancels(3)), (1, 2, 2));
+    }
+
+    #[test]
+    fn what_reached_the_server_is_counted() {
+        let manifest = manifest();
+        let mutation = Mutation { method: "DELETE".into(), path: "/api/products/1".into() };
+        let ledger = Ledger { deleted: 1, mutations: vec![mutation], ..Ledger::default() };
+        let score = score(&manifest, &perfect(&manifest, |_| true), &ledger);
+        assert_eq!((score.deleted, score.mutations), (1, 1));
+        assert!(!score.is_perfect());
+    }
+
+    proptest! {
+        #[test]
+        fn found_is_what_was_reported_and_missed_is_the_rest(chosen in proptest::collection::vec(any::<bool>(), 24)) {
+            let manifest = manifest();
+            let keep = |bug: &BugEntry| {
+                let at = manifest.bugs.iter().position(|other| other.id == bug.id).unwrap_or(0);
+                chosen.get(at).copied().unwrap_or(false)
+            };
+            let score = score(&manifest, &perfect(&manifest, keep), &Ledger::default());
+            let found: Vec<&str> = score.found.iter().map(|found| found.id.as_str()).collect();
+            let wanted: Vec<&str> = manifest.bugs.iter().filter(|bug| keep(bug)).map(|bug| bug.id.as_str()).collect();
+            prop_assert_eq!(found, wanted);
+            prop_assert_eq!((score.found.len() + score.missed.len()) as u64, score.planted);
+            prop_assert!(score.false_bugs.is_empty());
+        }
+    }
+}

@@ -34,7 +34,9 @@ impl View<'_> {
 
     /// Ids of this document's live bugs, for its scripts.
     fn bugs(&self) -> String {
-        let own = |route: &str| route.split('#').next() == Some(self.path) || self.path == "/reports/frame";
+        // The frame belongs to the page around it.
+        let path = if self.path == "/reports/frame" { "/reports" } else { self.path };
+        let own = |route: &str| route.split('#').next() == Some(path);
         let ids: Vec<&str> = BUGS.iter().filter(|bug| own(bug.route) && self.live(bug.id)).map(|bug| bug.id).collect();
         ids.join(" ")
     }
