@@ -136,15 +136,15 @@ impl RouteMap {
             out.push_str(&format!(
                 "| {} | {} | {} | {} | {} | pending |\n",
                 place + 1,
-                cell(entry.route.as_str()),
+                cell(&quoted(entry.route.as_str())),
                 cell(&entry.page_type),
-                cell(&entry.parent),
+                cell(&quoted(&entry.parent)),
                 cell(&entry.known_actions.join(","))
             ));
         }
         out.push_str("\n## Excluded Routes (not testable)\n\n| Route | Reason |\n| --- | --- |\n");
         for excluded in &self.excluded {
-            out.push_str(&format!("| {} | {} |\n", cell(&excluded.pattern), cell(&excluded.reason)));
+            out.push_str(&format!("| {} | {} |\n", cell(&quoted(&excluded.pattern)), cell(&excluded.reason)));
         }
         out.push_str("\n## Route Categories\n");
         for (place, category) in self.categories.iter().enumerate() {
@@ -178,7 +178,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn cell(text: &str) -> String {
-    quoted(text).replace('|', "\\|")
+    text.replace(['\n', '\r'], " ").replace('|', "\\|")
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub(super) fn parse(text: &str) -> RouteMap {
             }
             Event::Start(Tag::Item) => {
                 items += 1;
-                let line = raw.lines().next().unwrap_or_default();
+                let line = raw.trim_start().lines().next().unwrap_or_default();
                 reader.line(
                     line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(['-', '*', '+', '.', ')']),
                 );
