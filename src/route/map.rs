@@ -79,6 +79,50 @@ impl RouteMap {
         Ok(map)
     }
 
+    /// Reads a list of routes as people keep them: paths or addresses of one origin, one per line or as a JSON array,
+    /// or anything that [`RouteMap::parse`] reads.
+    ///
+    /// # Errors
+    /// [`RouteError::EmptyMap`] without a route; [`RouteError::NotARoute`] for addresses of more than one origin.
+    pub fn from_list(text: &str) -> Result<Self, RouteError> {
+        let text = match serde_json::from_str::<Vec<String>>(text) {
+            Ok(lines) => lines.join("\n"),
+            Err(_) => text.to_owned(),
+        };
+        let mut origin: Option<String> = None;
+        let mut problems = Vec::new();
+        let mut lines = Vec::new();
+        for line in text.lines() {
+            let (lead, rest) = line.split_at(line.find("http").unwrap_or(0));
+            let is_address = (rest.starts_with("http://") || rest.starts_with("https://"))
+                && lead.chars().all(|c| c.is_whitespace() || matches!(c, '-' | '*' | '+'));
+            match url::Url::parse(rest.split_whitespace().next().unwrap_or_default()) {
+                Ok(url) if is_address => {
+                    let its = url.origin().ascii_serialization();
+                    if origin.get_or_insert_with(|| its.clone()) != &its {
+                        let text = rest.to_owned();
+                        return Err(RouteError::NotARoute {
+                            text,
+                            reason: "the list holds addresses of more than one origin",
+                        });
+                    }
+                    lines.push(format!("{lead}{}", &url[url::Position::BeforePath..]));
+                }
+                _ => {
+                    let word = line.trim();
+                    // A path whose slash was forgotten would be lost without a word.
+                    if word.starts_with(char::is_alphanumeric) && !word.contains(char::is_whitespace) {
+                        problems.push(format!("`{word}` is not a route: it does not begin with `/`"));
+                    }
+                    lines.push(line.to_owned());
+                }
+            }
+        }
+        let mut map = Self::parse(&lines.join("\n"))?;
+        map.problems.extend(problems);
+        Ok(map)
+    }
+
     /// A map of these routes (the first of equal ones), in categories by the first part of their path.
     #[must_use]
     pub fn from_routes(routes: impl IntoIterator<Item = Route>) -> Self {
