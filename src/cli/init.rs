@@ -78,7 +78,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         Failure::usage("no_base_url", "cannot start a campaign: the application's address is not known")
             .hinted(format!("give --base-url http://host:port, set {} or base_url in agent-test.toml", env::BASE_URL))
     })?;
-    let base_url = parse_base_url(&base_url)?.to_string();
+    parse_base_url(&base_url)?;
     let name = config
         .project
         .or(from_file.project)
@@ -86,7 +86,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let routes = args.routes(context)?;
     let request = InitRequest {
         project: name.unwrap_or_else(|| "project".to_owned()),
-        base_url,
+        base_url: base_url.trim().to_owned(),
         routes,
         settings: config.settings,
         force: args.force,

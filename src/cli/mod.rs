@@ -103,6 +103,13 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
 pub fn main() -> Exit {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        Err(error) if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") => {
+            // The one document is owed for a mistake in the arguments too.
+            let text = error.render().to_string();
+            let message = text.trim_end().trim_start_matches("error: ");
+            let json = Verbosity { json: true, ..Verbosity::default() };
+            return Ui::new(json).failure(&Failure::usage("bad_arguments", message));
+        }
         Err(error) => {
             let _ = error.print();
             return if error.use_stderr() { Exit::Usage } else { Exit::Ok };

@@ -26,6 +26,9 @@ impl Project {
         let mut kept = None;
         if self.has_state() {
             if request.force {
+                if let Ok(old) = self.read_as_it_is() {
+                    self.refuse_newer(&old)?;
+                }
                 let copy = self.dated_copy(now);
                 store::copy_into(&self.state_path(), &copy)?;
                 kept = Some(self.relative(&copy));

@@ -208,16 +208,19 @@ impl Project {
         }
         let _lock = self.lock()?;
         let mut state = self.read()?;
-        let version = state.schema_version();
-        if version > SCHEMA_VERSION {
-            return Err(StateError::Newer { path: self.state_path(), version });
-        }
+        self.refuse_newer(&state)?;
         let now = self.now();
         let answer = change(&mut state, now)?;
         if state.changed {
             self.write(state, now)?;
         }
         Ok(answer)
+    }
+
+    /// A newer program's state is read, but never written.
+    pub(super) fn refuse_newer(&self, state: &State) -> Result<(), StateError> {
+        let version = state.schema_version();
+        if version > SCHEMA_VERSION { Err(StateError::Newer { path: self.state_path(), version }) } else { Ok(()) }
     }
 
     /// Takes the project's lock and sweeps what killed writers left.
