@@ -34,6 +34,8 @@ pub struct Request {
     pub out_of_scope: bool,
     /// When it began.
     pub started: Instant,
+    /// The document that it was made for, as the browser names it.
+    pub loader: String,
 }
 
 /// Anything that is not a request.
@@ -101,6 +103,8 @@ struct Inner {
     notes: Vec<Note>,
     requests: Vec<Request>,
     index: HashMap<String, usize>,
+    /// Method and address of requests that were waited for in vain: long polls.
+    endless: std::collections::HashSet<String>,
 }
 
 /// A point in the record.
@@ -169,6 +173,17 @@ impl Evidence {
         self.changed.notify_waiters();
     }
 
+    /// A window shows another document: what older ones were still waiting for is over.
+    pub fn replaced(&self, loader: &str) {
+        let mut inner = self.lock();
+        let newest = inner.requests.iter().rposition(|request| request.loader == loader && request.kind == "Document");
+        for request in &mut inner.requests[..newest.unwrap_or(0)] {
+            request.done = true;
+        }
+        drop(inner);
+        self.changed.notify_waiters();
+    }
+
     /// The present point.
     #[must_use]
     pub fn mark(&self) -> Mark {
@@ -207,16 +222,38 @@ impl Evidence {
             .filter(|request| {
                 !request.done
                     && COUNTED.contains(&request.kind.as_str())
+                    && request.url.starts_with("http")
+                    && !inner.endless.contains(&endless_key(request))
                     && request.started.elapsed().as_millis() < patience_ms
                     && times.get(&(request.method.as_str(), without_query(&request.url))).copied().unwrap_or(0) < 20
             })
             .count()
     }
 
+    /// What is under way since the mark was waited for in vain: nobody waits for the same address again.
+    pub fn give_up(&self, mark: Mark) {
+        let mut inner = self.lock();
+        let open = inner.requests.get(mark.requests..).unwrap_or_default().iter().filter(|request| !request.done);
+        let keys: Vec<String> = open.map(endless_key).collect();
+        inner.endless.extend(keys);
+    }
+
+    /// The requests that are still under way, for diagnostics: `kind url`.
+    #[must_use]
+    pub fn under_way(&self, mark: Mark) -> Vec<String> {
+        let inner = self.lock();
+        let open = inner.requests.get(mark.requests..).unwrap_or_default().iter().filter(|request| !request.done);
+        open.map(|request| format!("{} {} {:?}", request.kind, request.url, request.status)).collect()
+    }
+
     /// Waits for the next change of the record.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
+}
+
+fn endless_key(request: &Request) -> String {
+    format!("{} {}", request.method, without_query(&request.url))
 }
 
 fn without_query(url: &str) -> &str {

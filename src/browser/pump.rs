@@ -111,6 +111,9 @@ fn handle(shared: &Shared, event: CdpEvent) {
         }
         "Inspector.targetCrashed" => shared.evidence.note(Note::Crashed),
         "Page.frameNavigated" if params.pointer("/frame/parentId").is_none() && session.is_some() => {
+            if shared.is_main_frame(session, &text(params, "/frame/id")) {
+                shared.evidence.replaced(&text(params, "/frame/loaderId"));
+            }
             shared.evidence.note(Note::Committed { url: text(params, "/frame/url") });
         }
         "Page.navigatedWithinDocument" if shared.is_main_frame(session, &text(params, "/frameId")) => {
@@ -134,6 +137,7 @@ fn request(id: &str, params: &Value, kind: &str, top_document: bool) -> Request 
         refused: None,
         out_of_scope: false,
         started: Instant::now(),
+        loader: text(params, "/loaderId"),
     }
 }
 

@@ -231,6 +231,8 @@ impl Session {
         let (width, height) = options.viewport;
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.page_call("Emulation.setDeviceMetricsOverride", metrics).await?;
+        // Keeps the accessibility tree alive between looks; without it each name is computed from nothing.
+        self.page_call("Accessibility.enable", json!({})).await?;
         if let Some(state) = &options.storage_state {
             let cookies = state["cookies"].clone();
             if cookies.as_array().is_some_and(|list| !list.is_empty()) {
@@ -339,7 +341,10 @@ impl Session {
     /// # Errors
     /// As [`Session::evaluate`].
     pub async fn look(&self, most_nodes: u64) -> Result<Look, SessionError> {
-        self.ask(&self.page, &format!("look({{nodes: {most_nodes}}})"), Duration::from_secs(15)).await
+        let began = Instant::now();
+        let look: Look = self.ask(&self.page, &format!("look({{nodes: {most_nodes}}})"), Duration::from_secs(15)).await?;
+        tracing::debug!(ms = began.elapsed().as_millis(), nodes = look.nodes, elements = look.elements.len(), url = look.url, "look");
+        Ok(look)
     }
 
     /// Takes a look at another window.
@@ -426,6 +431,8 @@ impl Session {
             while self.shared.evidence.in_flight(since, u128::from(cap_ms)) > 0 {
                 let left = cap.saturating_sub(began.elapsed());
                 if left.is_zero() {
+                    tracing::debug!(requests = ?self.shared.evidence.under_way(since), "never still");
+                    self.shared.evidence.give_up(since);
                     return Ok(Still { still: false, reason: Some("request".to_owned()), ms: still.ms });
                 }
                 let _ =

@@ -134,7 +134,7 @@ pub fn ends_session(element: &Element) -> bool {
 }
 
 const CLOSE_WORDS: &[&str] = &[
-    "cancel", "close", "dismiss", "no", "not now", "back", "abbrechen", "schließen", "nein", "annuler", "fermer", "non",
+    "cancel", "keep", "never mind", "close", "dismiss", "no", "not now", "back", "abbrechen", "schließen", "nein", "annuler", "fermer", "non",
     "cancelar", "cerrar", "fechar", "annulla", "chiudi", "annuleren", "sluiten", "avbryt", "stäng", "anuluj", "zamknij",
     "отмена", "закрыть", "キャンセル", "閉じる", "取消", "关闭", "취소", "닫기", "iptal", "kapat", "×", "x", "✕", "✖", "╳",
 ];
@@ -149,7 +149,22 @@ pub fn closes(element: &Element) -> bool {
     let name = name.trim();
     let icon = name.is_empty()
         && ["close", "fa-times", "bi-x", "icon-x", "mdi-close", "dismiss"].iter().any(|word| element.icons.contains(word));
-    icon || CLOSE_WORDS.iter().any(|word| name == *word || name.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ') && !rest.contains("order")))
+    icon || CLOSE_WORDS.iter().any(|word| name == *word || name.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', ',']) && !rest.contains("order")))
+}
+
+const CONFIRM_WORDS: &[&str] = &[
+    "yes", "ok", "okay", "confirm", "continue", "proceed", "accept", "agree", "apply", "submit", "do it", "go ahead", "save",
+    "ja", "bestätigen", "weiter", "oui", "confirmer", "continuer", "si", "sí", "sì", "confirmar", "aceptar", "sim", "conferma",
+    "bevestigen", "tak", "да", "подтвердить", "はい", "确定", "确认", "是", "예", "확인", "evet", "onayla",
+];
+
+/// Whether an element of a question answers it with yes.
+#[must_use]
+pub fn confirms(element: &Element) -> bool {
+    let name = element.name.to_lowercase();
+    let name = name.trim();
+    let word = CONFIRM_WORDS.iter().any(|word| name == *word || name.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', ','])));
+    !closes(element) && (word || element.submits || reads_destructive(element) || name.is_empty())
 }
 
 #[cfg(test)]
@@ -217,6 +232,17 @@ mod tests {
         assert!(!closes(&Element { overlay: -1, ..inside.clone() }));
         assert!(!closes(&Element { name: "Cancel order".into(), ..inside.clone() }));
         assert!(closes(&Element { name: String::new(), icons: "class=\"btn-close\"".into(), ..inside }));
+    }
+
+    #[test]
+    fn the_answer_yes_is_known_and_keeping_is_not_yes() {
+        let inside = |name: &str| Element { overlay: 0, name: name.into(), ..Element::default() };
+        for name in ["Yes, delete", "OK", "Delete everything", "Remove"] {
+            assert!(confirms(&inside(name)), "{name}");
+        }
+        for name in ["Cancel", "Keep workspace", "No, go back", "Learn more"] {
+            assert!(!confirms(&inside(name)), "{name}");
+        }
     }
 
     #[test]

@@ -278,6 +278,7 @@ mod tests {
             refused: Some("would change data"),
             out_of_scope: false,
             started: std::time::Instant::now(),
+            loader: String::new(),
         };
         let mut stopped = effect(before.clone());
         stopped.since.requests.push(request("XHR"));

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-use super::choose::{Candidate, choose, closes, ends_session, reads_destructive};
+use super::choose::{Candidate, choose, closes, confirms, ends_session, reads_destructive};
 use super::classify::{Outcome, classify, node_type};
 use super::login::is_login_address;
 use super::plan::Plan;
@@ -293,7 +293,7 @@ impl<'a> Walker<'a> {
         if ends_session(element) {
             return refuse(self, "would end the session");
         }
-        if level.opened_by == Some(ActionResult::ConfirmationDialog) && !closes(element) && is_button(element) {
+        if level.opened_by == Some(ActionResult::ConfirmationDialog) && confirms(element) && is_button(element) {
             return refuse(self, "would confirm the question");
         }
         let scheme = element.raw_href.as_deref().and_then(|href| href.split_once(':')).map(|(scheme, _)| scheme.to_ascii_lowercase());

@@ -409,6 +409,7 @@ mod tests {
             refused: None,
             out_of_scope: false,
             started: Instant::now(),
+            loader: String::new(),
         }
     }
 
