@@ -289,7 +289,9 @@ fn settings_come_from_the_flag_then_the_environment_then_the_file_then_the_campa
     let sandbox = Sandbox::new();
     let routes: Vec<String> = (0..9).map(|n| format!("/r{n}")).collect();
     let mut arguments = vec!["init", "--base-url", "http://h", "--batch-size", "5"];
-    routes.iter().for_each(|route| arguments.extend(["--route", route]));
+    for route in &routes {
+        arguments.extend(["--route", route]);
+    }
     sandbox.run(&arguments).exits(0);
     assert_eq!(batch(&sandbox, &[], &[]), 5);
     sandbox.write("agent-test.toml", "batch_size = 4\n");

@@ -1,5 +1,7 @@
 //! One binary of tests that start the built program. One module per feature; each line says what belongs there.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail the test")]
+
 mod sandbox;
 
 mod campaign; // transitions of one campaign, as agents drive them

@@ -11,6 +11,7 @@
 //! * Litter of a killed writer is swept only under the lock, or when it is old.
 
 mod clock;
+mod digest;
 mod error;
 mod files;
 mod ids;
@@ -18,6 +19,7 @@ mod lock;
 mod write;
 
 pub use clock::Clock;
+pub use digest::sha256_hex;
 pub use error::StoreError;
 pub use files::{
     FileKind, copy_into, create_dir, exists, file_names, read_bytes, read_to_string, read_to_string_if_exists,
