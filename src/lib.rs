@@ -12,7 +12,7 @@
 //! | 1 | [`settings`] | what can be set, where from, and which source wins |
 //! | 0 | [`store`] | the one door to the disk: atomic writes, the lock between processes; clock and ids |
 //! | 0 | [`event`] | what happens in a campaign, as values |
-//! | 0 | [`ui`], [`env`], [`exit`] | the one printer; environment variables; exit codes |
+//! | 0 | [`ui`], [`mod@env`], [`exit`] | the one printer; environment variables; exit codes |
 
 #![doc(test(attr(deny(warnings))))]
 

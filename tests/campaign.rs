@@ -89,8 +89,8 @@ fn init_without_a_selection_lists_the_categories_and_starts_nothing() {
     let answer = sandbox.run(&["init", "--base-url", "http://h"]).exits(2);
     insta::assert_snapshot!(answer.stderr, @r#"
     error: cannot start a campaign: no routes are selected; the map has
-       1  Users     2 routes  1-2
-       2  Shop      1 routes  3
+       1  Users  2 routes     1-2
+       2  Shop   1 route      3
     hint: select with --all, --category NAME|N, --route ROUTE or --select "1-5,9"
     "#);
     assert!(!sandbox.file(".monkey-test-state.json").exists());

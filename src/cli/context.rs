@@ -92,6 +92,11 @@ pub(crate) fn parse_routes(texts: &[String]) -> Result<Vec<Route>, Failure> {
     texts.iter().map(|text| Route::parse(text).map_err(Failure::from)).collect()
 }
 
+/// `1 bug`, `2 bugs`.
+pub(crate) fn counted(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
 /// Parses a route that the caller names.
 ///
 /// # Errors

@@ -22,7 +22,7 @@ mod unblock;
 use clap::{Parser, Subcommand};
 
 pub use context::{Context, Globals};
-pub(crate) use context::{moved, parse_route, parse_routes, required_text};
+pub(crate) use context::{counted, moved, parse_route, parse_routes, required_text};
 
 use crate::exit::{Exit, Failure};
 use crate::ui::{Ui, Verbosity};
