@@ -30,7 +30,7 @@ mod unblock;
 use clap::{Parser, Subcommand};
 
 pub use context::{Context, Globals};
-pub(crate) use context::{moved, parse_route, parse_routes, required_text};
+pub(crate) use context::{counted, moved, parse_route, parse_routes, required_text};
 
 use crate::exit::{Exit, Failure};
 use crate::ui::{Ui, Verbosity};
@@ -75,7 +75,7 @@ enum Command {
     /// Lengthens a lease
     Heartbeat(heartbeat::Args),
     /// Starts a campaign
-    Init(init::Args),
+    Init(Box<init::Args>),
     /// Gives a lease back
     Release(release::Args),
     /// Puts completed routes back, to be tested again
@@ -109,7 +109,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Drop(args) => drop::run(context, args),
         Command::Fail(args) => fail::run(context, args),
         Command::Heartbeat(args) => heartbeat::run(context, args),
-        Command::Init(args) => init::run(context, args),
+        Command::Init(args) => init::run(context, *args),
         Command::Release(args) => release::run(context, args),
         Command::Requeue(args) => requeue::run(context, args),
         Command::Retry(args) => retry::run(context, args),

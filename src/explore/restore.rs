@@ -54,7 +54,8 @@ impl Walker<'_> {
         if !fits {
             return None;
         }
-        find_again(&candidate.element, at, candidate.nth, &self.look).cloned()
+        let by_place = (candidate.scroll - self.look.scroll_y).abs() < 2;
+        find_again(&candidate.element, at, candidate.nth, &self.look, by_place).cloned()
     }
 
     async fn scrolled(&mut self, level: &Level, at: &Look, candidate: &Candidate) -> Result<Option<Element>, SessionError> {

@@ -85,23 +85,34 @@ pub fn appeared(before: &Look, after: &Look) -> Vec<usize> {
         *known.entry(signature(element, before)).or_default() += 1;
     }
     let same_document = before.doc == after.doc;
-    let old: std::collections::HashSet<u64> = before.elements.iter().map(|element| element.uid).collect();
+    let old: HashMap<u64, &str> = before.elements.iter().map(|element| (element.uid, element.name.as_str())).collect();
     let mut new = Vec::new();
     for (index, element) in after.elements.iter().enumerate() {
         let count = known.entry(signature(element, after)).or_default();
         if *count > 0 {
             *count -= 1;
-        } else if !(same_document && element.frame.is_empty() && old.contains(&element.uid) && element.name.is_empty()) {
+        } else if !(same_document && old.get(&element.uid).is_some_and(|name| is_variant(name, &element.name))) {
             new.push(index);
         }
     }
     new
 }
 
+/// Whether two names of one element are the same label with something added or counted.
+fn is_variant(old: &str, new: &str) -> bool {
+    old.is_empty() || new.is_empty() || strip_numbers(old) == strip_numbers(new) || new.contains(old) || old.contains(new)
+}
+
 /// Finds an element again: the very same one in the same document, else the one with the same signature, else the one of
-/// the same role at the same place.
+/// the same role at the same place (only `by_place`: a list may show other items when it is scrolled elsewhere).
 #[must_use]
-pub fn find_again<'a>(wanted: &Element, at: &Look, nth: usize, now: &'a Look) -> Option<&'a Element> {
+pub fn find_again<'a>(
+    wanted: &Element,
+    at: &Look,
+    nth: usize,
+    now: &'a Look,
+    by_place: bool,
+) -> Option<&'a Element> {
     let signature_wanted = signature(wanted, at);
     if at.doc == now.doc
         && let Some(same) = now.elements.iter().find(|element| element.uid == wanted.uid && element.role == wanted.role)
@@ -116,7 +127,8 @@ pub fn find_again<'a>(wanted: &Element, at: &Look, nth: usize, now: &'a Look) ->
         return if nth == 0 { Some(first) } else { alike.nth(nth - 1).or(Some(first)) };
     }
     now.elements.iter().find(|element| {
-        element.css == wanted.css
+        by_place
+            && element.css == wanted.css
             && element.role == wanted.role
             && element.frame == wanted.frame
             && element.shadow == wanted.shadow
@@ -151,15 +163,22 @@ mod tests {
     }
 
     #[test]
+    fn a_label_that_counts_is_not_a_new_element_and_another_label_is() {
+        let before = screen("1", vec![button(1, "Row 1"), button(2, "Dark")]);
+        let after = screen("1", vec![button(1, "Row 1 (read 3)"), button(2, "Light")]);
+        assert_eq!(appeared(&before, &after), [1]);
+    }
+
+    #[test]
     fn an_element_is_found_again_by_itself_by_signature_or_by_place() {
         let before = screen("1", vec![button(1, "A"), button(2, "B")]);
         let wanted = before.elements[1].clone();
-        assert_eq!(find_again(&wanted, &before, 0, &before).map(|element| element.uid), Some(2));
+        assert_eq!(find_again(&wanted, &before, 0, &before, true).map(|element| element.uid), Some(2));
         let loaded = screen("2", vec![button(11, "A"), button(12, "B")]);
-        assert_eq!(find_again(&wanted, &before, 0, &loaded).map(|element| element.uid), Some(12));
+        assert_eq!(find_again(&wanted, &before, 0, &loaded, true).map(|element| element.uid), Some(12));
         let renamed = screen("2", vec![button(11, "A"), Element { uid: 5, css: "#b2".into(), ..button(2, "Bee") }]);
-        assert_eq!(find_again(&wanted, &before, 0, &renamed).map(|element| element.uid), Some(5));
-        assert!(find_again(&wanted, &before, 0, &screen("2", vec![button(11, "A")])).is_none());
+        assert_eq!(find_again(&wanted, &before, 0, &renamed, true).map(|element| element.uid), Some(5));
+        assert!(find_again(&wanted, &before, 0, &screen("2", vec![button(11, "A")]), true).is_none());
     }
 
     #[test]

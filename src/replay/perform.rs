@@ -186,6 +186,7 @@ async fn settle(
     match looked.await {
         Ok((after, look)) => {
             let since = session.evidence().since(mark);
+            tracing::debug!(?before, ?after, "performed");
             Ok(Performed::Done(Box::new(Effect { before, after, since, still, hung: None, look, drift })))
         }
         Err(SessionError::Cdp(CdpError::Timeout { method, ms })) => {

@@ -110,12 +110,19 @@
     timers.delete(args[0]);
     return Reflect.apply(target, self, args);
   });
+  const intervals = new Map();
   wrap(window, 'setInterval', (target, self, args) => {
     const [handler] = args;
     if (typeof handler !== 'function') return Reflect.apply(target, self, args);
-    const from = { born: now() };
+    const from = { born: now(), every: Math.max(4, Number(args[1]) || 0), touched: 0 };
     const run = function (...rest) { return inside(from, 4, this, handler, rest); };
-    return Reflect.apply(target, self, [run, ...args.slice(1)]);
+    const id = Reflect.apply(target, self, [run, ...args.slice(1)]);
+    intervals.set(id, from);
+    return id;
+  });
+  wrap(window, 'clearInterval', (target, self, args) => {
+    intervals.delete(args[0]);
+    return Reflect.apply(target, self, args);
   });
   let frames = 0;
   wrap(window, 'requestAnimationFrame', (target, self, args) => {
@@ -136,6 +143,7 @@
       api.background += records.length;
       return;
     }
+    if (source) source.touched = now();
     api.changed = now();
     api.changes += records.length;
   });
@@ -160,6 +168,8 @@
       if (due < t - 1000) timers.delete(id);
       else soon += 1;
     }
+    // A young interval that works on the page may still have something to say between two ticks.
+    for (const from of intervals.values()) if (t - from.born < YOUNG && from.touched && t - from.touched < from.every * 4 + 50) soon += 1;
     return soon;
   };
   api.moving = () => {
