@@ -12,19 +12,25 @@ const LEAVE: &str = r"(?ix)
     |wyloguj(\ssi[ęe])?|odhl[áa]sit(\sse)?|kijelentkez[ée]s|deconectare|[çc][ıi]k[ıi][şs]\syap|oturumu\skapat|keluar|[đd][ăa]ng\sxu[ấa]t)\b
     |выйти|выход|вийти|вихід|αποσύνδεση|ログアウト|サインアウト|退出登录|退出|登出|注销|로그아웃|ออกจากระบบ|تسجيل\sالخروج|התנתק|लॉग\s?आउट";
 
-/// Takes away, ends, sends or pays.
+/// Takes away or ends: whatever the control is.
 const DESTROY: &str = r"(?ix)
-    \b(delet(e|es|ing|ion)|remov(e|es|ing|al)|destroy|drop|erase|purge|wipe|truncate|discard|trash|uninstall|terminate
-    |deactivat(e|ion)|disable\saccount|suspend|revoke|reset|restart|reboot|shut\s?down|power\s?off|factory|unsubscribe|cancel\s(order|subscription|account|plan|booking|invoice|payment|membership)
-    |close\saccount|empty\s(trash|bin|cart)|clear\s(all|data|history|database|cache)|archive|ban|kick|block\suser
-    |pay(\snow)?|buy(\snow)?|purchase|checkout|place\sorder|send|publish|submit\sorder|transfer|withdraw|refund|approve|reject|merge|deploy|release
-    |l[öo]schen|entfernen|zur[üu]cksetzen|k[üu]ndigen|bezahlen|senden|ver[öo]ffentlichen|deaktivieren
-    |supprimer|effacer|retirer|r[ée]initialiser|envoyer|payer|publier|d[ée]sactiver
-    |eliminar|borrar|quitar|restablecer|enviar|pagar|comprar|publicar|desactivar
-    |excluir|apagar|remover|redefinir|cancella|elimina|rimuovi|ripristina|invia|paga|pubblica|disattiva
-    |verwijderen|wissen|verzenden|betalen|ta\sbort|radera|skicka|slett|slet|poista|l[äa]het[äa]
-    |usu[ńn]|wy[śs]lij|zap[łl]a[ćc]|smazat|odstranit|odeslat|t[öo]rl[ée]s|[șs]terge|sil|kald[ıi]r|g[öo]nder|hapus|kirim|x[óo]a|g[ửu]i)\b
-    |удалить|удаление|сбросить|отправить|оплатить|видалити|διαγραφή|削除|消去|送信|购买|删除|移除|清空|发送|支付|發送|刪除|삭제|제거|전송|결제|ลบ|حذف|מחק|हटाएं";
+    \b(delet(e|es|ing|ion)|remov(e|es|ing|al)|destroy|drop\s(table|database|index|all)|erase|purge|wipe|truncate|discard|trash|uninstall|terminate
+    |deactivat(e|ion)|disable\saccount|suspend|revoke|shut\s?down|power\s?off|factory\sreset|unsubscribe|cancel\s(order|subscription|account|plan|booking|invoice|payment|membership)
+    |close\saccount|empty\s(trash|bin|cart)|clear\s(all|data|history|database|cache)|ban\suser|kick|block\suser|pay\snow|buy\snow|place\sorder|submit\sorder
+    |l[öo]schen|entfernen|k[üu]ndigen|deaktivieren
+    |supprimer|effacer|retirer|d[ée]sactiver
+    |eliminar|borrar|quitar|desactivar
+    |excluir|apagar|remover|cancella|elimina|rimuovi|disattiva
+    |verwijderen|wissen|ta\sbort|radera|slett|slet|poista
+    |usu[ńn]|smazat|odstranit|t[öo]rl[ée]s|[șs]terge|sil|kald[ıi]r|hapus|x[óo]a)\b
+    |удалить|удаление|видалити|διαγραφή|削除|消去|删除|移除|清空|刪除|삭제|제거|ลบ|حذف|מחק|हटाएं";
+
+/// Changes, sends or pays when a button says it; a link of this name is a page (`Release notes`, `Archive`).
+const CHANGE: &str = r"(?ix)
+    ^\W*(drop|reset|restart|reboot|archive|pay|buy|purchase|checkout|check\sout|send|publish|transfer|withdraw|refund|approve|reject|merge|deploy|release|retire|close\s(ticket|issue|order)
+    |zur[üu]cksetzen|bezahlen|senden|ver[öo]ffentlichen|r[ée]initialiser|envoyer|payer|publier|restablecer|enviar|pagar|comprar|publicar|redefinir
+    |ripristina|invia|paga|pubblica|verzenden|betalen|skicka|l[äa]het[äa]|wy[śs]lij|zap[łl]a[ćc]|odeslat|g[öo]nder|kirim|g[ửu]i)\b
+    |^(сбросить|отправить|оплатить|送信|购买|发送|支付|發送|전송|결제)";
 
 /// Icon names that stand for the same without a word.
 const ICONS: &str = r"(?i)(?:^|[\s\x22._-])(?:fa|fas|far|bi|icon|mdi|glyphicon|ion|ti|lucide|material|ri|pi|el-icon|anticon|octicon|feather|bx|la)[a-z]*[-_ ](?:[a-z]+[-_])?(trash|delete|bin|power|power-off|sign-out|logout|log-out|box-arrow-right|user-times|remove)";
@@ -35,6 +41,7 @@ fn compiled(pattern: &str) -> Option<Regex> {
 
 static LEAVE_WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| compiled(LEAVE));
 static DESTROY_WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| compiled(DESTROY));
+static CHANGE_WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| compiled(CHANGE));
 static ICON_NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| compiled(ICONS));
 
 fn hit(regex: &LazyLock<Option<Regex>>, text: &str) -> bool {
@@ -47,10 +54,10 @@ pub fn ends_session(name: &str) -> bool {
     hit(&LEAVE_WORDS, name)
 }
 
-/// Whether a control with this name (or title) reads destructive.
+/// Whether a control with this name (or title) reads destructive. A link is held to fewer words: it mostly names a page.
 #[must_use]
-pub fn is_destructive(name: &str) -> bool {
-    hit(&DESTROY_WORDS, name) || ends_session(name)
+pub fn is_destructive(name: &str, is_link: bool) -> bool {
+    hit(&DESTROY_WORDS, name) || ends_session(name) || (!is_link && hit(&CHANGE_WORDS, name))
 }
 
 /// Whether the class names of a control without words name a destructive icon.
@@ -103,7 +110,7 @@ mod tests {
     fn destructive_names_in_many_languages_are_known() {
         for name in [
             "Delete",
-            "Remove user",
+            "Remove user", "Send", "Publish post", "Retire product",
             "Löschen",
             "Supprimer",
             "Eliminar",
@@ -116,7 +123,17 @@ mod tests {
             "Usuń",
             "حذف",
         ] {
-            assert!(is_destructive(name), "{name}");
+            assert!(is_destructive(name, false), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_link_that_names_a_page_is_not_destructive_and_one_that_deletes_is() {
+        for name in ["Release notes", "Archive", "Reset password", "Send feedback"] {
+            assert!(!is_destructive(name, true), "{name}");
+        }
+        for name in ["Delete account", "Log out", "Remove"] {
+            assert!(is_destructive(name, true), "{name}");
         }
     }
 
@@ -137,7 +154,7 @@ mod tests {
             "Sender name",
             "Export",
         ] {
-            assert!(!is_destructive(name), "{name}");
+            assert!(!is_destructive(name, false), "{name}");
         }
     }
 

@@ -117,7 +117,8 @@ fn rank(element: &Element) -> u8 {
 #[must_use]
 pub fn reads_destructive(element: &Element) -> bool {
     let named = element.name.is_empty() && words::icon_is_destructive(&element.icons);
-    named || [&element.name, &element.title].into_iter().any(|text| words::is_destructive(text))
+    let is_link = element.role == "link";
+    named || [&element.name, &element.title].into_iter().any(|text| words::is_destructive(text, is_link))
 }
 
 /// Whether an element ends the session, by its name, its tooltip, its icon or its address.

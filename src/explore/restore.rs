@@ -1,11 +1,14 @@
 //! Going back to a level by the cheapest way that reaches it, and checking that it did: already there; close what is
 //! open; back in history; scroll; else open the route again and play the way.
 
+use std::time::{Duration, Instant};
+
 use super::choose::{Candidate, closes, reads_destructive};
 use super::signature::{find_again, page_key};
 use super::walk::{Level, Walker, kinds};
 use crate::browser::{Element, Look, Mode, SessionError};
 use crate::event::EventKind;
+use crate::replay::oracle::{self, Finding};
 use crate::replay::{Action, Performed, Played, Target, Terms, perform, play, scroll_to};
 
 /// How often a lost browser is replaced within one route.
@@ -155,6 +158,23 @@ impl Walker<'_> {
                 Ok(true)
             }
             _ => Ok(false),
+        }
+    }
+
+    /// Gives a screen that says it is loading the time that any screen has; a finding when it still says so.
+    pub(super) async fn wait_for_loading(&mut self, usual: u32) -> Result<Option<Finding>, SessionError> {
+        let cap = self.plan.settings.limits.settle_ms;
+        let began = Instant::now();
+        loop {
+            let waited = began.elapsed().as_millis() as u64;
+            if waited >= cap {
+                return Ok(Some(oracle::never_loads(&self.look, waited)));
+            }
+            let _ = tokio::time::timeout(Duration::from_millis(400), self.session.evidence().changed()).await;
+            self.look = self.session.look(self.terms().nodes).await?;
+            if self.look.spinners <= usual {
+                return Ok(None);
+            }
         }
     }
 

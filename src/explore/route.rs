@@ -1,7 +1,7 @@
 //! One route, start to end: session, login, landing, toolbar, first row, detail page, final state, confirmation, report.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use url::Url;
 
@@ -233,7 +233,7 @@ async fn whole_route(
     walker.emit(EventKind::ScreenLooked { route: plan.route.to_string(), elements: look.elements.len() });
     let mut findings = landing_findings(walker, opened, url);
     if effect.hung.is_none() && look.spinners > 0 {
-        findings.extend(wait_for_loading(walker).await?);
+        findings.extend(walker.wait_for_loading(0).await?);
     }
     if let Some(finding) = findings.first() {
         let text = finding.description.clone();
@@ -279,23 +279,6 @@ fn landing_findings(walker: &mut Walker<'_>, opened: &Opened, url: &Url) -> Vec<
         findings.push(Finding { of_page: true, ..oracle::login_redirect(&effect.look.url) });
     }
     findings
-}
-
-/// Gives a page that says it is loading the time that any screen has.
-async fn wait_for_loading(walker: &mut Walker<'_>) -> Result<Option<Finding>, SessionError> {
-    let cap = walker.plan.settings.limits.settle_ms;
-    let began = Instant::now();
-    loop {
-        let waited = began.elapsed().as_millis() as u64;
-        if waited >= cap {
-            return Ok(Some(oracle::never_loads(&walker.look, waited)));
-        }
-        let _ = tokio::time::timeout(Duration::from_millis(400), walker.session.evidence().changed()).await;
-        walker.look = walker.session.look(walker.terms().nodes).await?;
-        if walker.look.spinners == 0 {
-            return Ok(None);
-        }
-    }
 }
 
 /// How often a page is scrolled by one window before its elements are taken as known.

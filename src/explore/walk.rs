@@ -385,6 +385,14 @@ impl<'a> Walker<'a> {
         if tries_again && let Performed::Done(again) = perform(&self.session, &action, Target::Uid(element.uid), terms).await? {
             effect = *again;
         }
+        let loading = if effect.hung.is_none() && effect.look.spinners > before.spinners {
+            self.look = effect.look.clone();
+            let finding = self.wait_for_loading(before.spinners).await?;
+            effect.look = self.look.clone();
+            finding
+        } else {
+            None
+        };
         let in_menu = matches!(level.opened_by, Some(ActionResult::DropdownOpened | ActionResult::SubmenuOpened));
         let outcome = classify(element, &before, &effect, in_menu);
         let mut findings = self.judge(&before, &effect, &outcome);
@@ -392,6 +400,7 @@ impl<'a> Walker<'a> {
         if dead {
             findings.push(oracle::dead_control(&node.label));
         }
+        findings.extend(loading.map(|finding| Finding { of_page: false, ..finding }));
         self.look = effect.look.clone();
         self.screens.insert(screen_key(&self.look));
         self.record.console_of(&effect.since);

@@ -28,7 +28,8 @@ pub enum Played {
 /// Whether a control with this locator reads destructive.
 #[must_use]
 pub fn is_destructive(locator: &Locator) -> bool {
-    [&locator.name, &locator.text].into_iter().flatten().any(|text| words::is_destructive(text))
+    let is_link = locator.role.as_deref() == Some("link");
+    [&locator.name, &locator.text].into_iter().flatten().any(|text| words::is_destructive(text, is_link))
 }
 
 /// Plays the steps from the first one.

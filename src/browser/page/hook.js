@@ -4,7 +4,7 @@
 (() => {
   const KEY = Symbol.for('agent-test');
   if (window[KEY]) {
-    window[KEY].attach(document);
+    window[KEY].ensure(document);
     return;
   }
   const api = {};
@@ -150,16 +150,25 @@
   api.attach = (root) => {
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
   };
-  api.attach(document);
+  // A frame may put another document into the same window without running this script again.
+  let root = null;
+  api.ensure = (now) => {
+    if (now === root) return;
+    root = now;
+    api.attach(root);
+    listen(root);
+  };
   // Values, checks and scrolling do not show as mutations.
-  for (const type of ['input', 'change', 'toggle', 'focusin', 'scroll']) {
-    EventTarget.prototype.addEventListener.call(document, type, () => {
+  const add = EventTarget.prototype.addEventListener;
+  const listen = (target) => ['input', 'change', 'toggle', 'focusin', 'scroll'].forEach((type) => {
+    add.call(target, type, () => {
       if (type === 'focusin') api.focused = (api.focused ?? 0) + 1;
       else if (type === 'scroll') { if (!api.quiet) api.scrolled = (api.scrolled ?? 0) + 1; }
       else { api.changes += 1; api.changed = now(); }
     }, { capture: true, passive: true });
-  }
-  listeners.delete(document);
+    listeners.delete(target);
+  });
+  api.ensure(document);
 
   api.pending = () => {
     const t = now();

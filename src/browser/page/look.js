@@ -593,7 +593,7 @@
     const visit = (view, depth) => {
       if (depth > 3 || list.length > 20) return;
       for (let i = 0; i < view.length; i += 1) {
-        try { const other = view[i][KEY]; if (other) { list.push(other); visit(view[i], depth + 1); } } catch { /* another origin */ }
+        try { const other = view[i][KEY]; if (other) { other.ensure(view[i].document); list.push(other); visit(view[i], depth + 1); } } catch { /* another origin */ }
       }
     };
     visit(window, 0);
