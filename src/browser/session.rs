@@ -371,6 +371,22 @@ impl Session {
         self.ask(&self.page, "blank()", self.patience).await
     }
 
+    /// What the page keeps in its storage beyond a load.
+    ///
+    /// # Errors
+    /// As [`Session::evaluate`].
+    pub async fn storage(&self) -> Result<Value, SessionError> {
+        self.ask(&self.page, "keep()", self.patience).await
+    }
+
+    /// Puts the page's storage back to what it was.
+    ///
+    /// # Errors
+    /// As [`Session::evaluate`].
+    pub async fn put_storage_back(&self, kept: &Value) -> Result<(), SessionError> {
+        self.ask::<Value>(&self.page, &format!("putBack({kept})"), self.patience).await.map(|_| ())
+    }
+
     /// Finds an element by a recorded locator.
     ///
     /// # Errors

@@ -32,12 +32,13 @@ const SAME_NAME: usize = 3;
 pub fn choose(mut found: Vec<Candidate>) -> (Vec<Candidate>, usize) {
     let before = found.len();
     // Rows after the first of a table are more of the same.
-    let rows = found.iter().filter(|candidate| candidate.element.row.is_some_and(|row| row > 0)).count();
+    let mut more: HashMap<Option<u32>, usize> = HashMap::new();
+    for candidate in found.iter().filter(|candidate| candidate.element.row.is_some_and(|row| row > 0)) {
+        *more.entry(candidate.element.table).or_default() += 1;
+    }
     found.retain(|candidate| candidate.element.row.is_none_or(|row| row == 0));
-    if rows > 0
-        && let Some(first) = found.iter_mut().find(|candidate| candidate.element.row == Some(0))
-    {
-        first.stands_for += rows;
+    for candidate in found.iter_mut().filter(|candidate| candidate.element.row == Some(0)) {
+        candidate.stands_for += more.remove(&candidate.element.table).unwrap_or(0);
     }
     sample(&mut found, |candidate| same_name(&candidate.element), SAME_NAME);
     sample(&mut found, |candidate| same_shape(&candidate.element), LONG_LIST);

@@ -71,6 +71,10 @@ impl Walker<'_> {
 
     /// Opens the route again and plays the way to the level. Gives back whether the way could be played.
     pub(super) async fn replay(&mut self, level: &Level) -> Result<bool, SessionError> {
+        if let Some(kept) = self.storage.clone() {
+            // An open page may be of another origin or hang; the replay itself tells.
+            let _ = self.session.put_storage_back(&kept).await;
+        }
         let steps = self.record.trace(&level.steps);
         match play(&self.session, &steps, self.terms()).await? {
             Played::Reached { last, .. } => {

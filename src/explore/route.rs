@@ -246,6 +246,7 @@ async fn whole_route(
         if let Some(why) = effect.still.reason.as_ref().filter(|_| !effect.still.still) {
             walker.limits.push(format!("the page was never still within {} ms ({why})", plan.settings.limits.settle_ms));
         }
+        walker.storage = walker.session.storage().await.ok();
         walk_sections(walker, &mut tree).await?;
         let last = walker.shoot("07-final-state").await;
         walker.extra_shots.extend(last);

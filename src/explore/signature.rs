@@ -85,21 +85,26 @@ pub fn appeared(before: &Look, after: &Look) -> Vec<usize> {
         *known.entry(signature(element, before)).or_default() += 1;
     }
     let same_document = before.doc == after.doc;
-    let old: HashMap<u64, &str> = before.elements.iter().map(|element| (element.uid, element.name.as_str())).collect();
+    let old: HashMap<u64, &Element> = before.elements.iter().map(|element| (element.uid, element)).collect();
     let mut new = Vec::new();
     for (index, element) in after.elements.iter().enumerate() {
         let count = known.entry(signature(element, after)).or_default();
         if *count > 0 {
             *count -= 1;
-        } else if !(same_document && old.get(&element.uid).is_some_and(|name| is_variant(name, &element.name))) {
+        } else if !(same_document && old.get(&element.uid).is_some_and(|old| is_variant(old, element))) {
             new.push(index);
         }
     }
     new
 }
 
-/// Whether two names of one element are the same label with something added or counted.
-fn is_variant(old: &str, new: &str) -> bool {
+/// Whether an element that is still there is what it was: a link to the same address, or the same label with something
+/// added or counted.
+fn is_variant(old: &Element, new: &Element) -> bool {
+    if old.raw_href.is_some() && old.raw_href == new.raw_href {
+        return true;
+    }
+    let (old, new) = (old.name.as_str(), new.name.as_str());
     old.is_empty() || new.is_empty() || strip_numbers(old) == strip_numbers(new) || new.contains(old) || old.contains(new)
 }
 

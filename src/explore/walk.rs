@@ -76,6 +76,8 @@ pub(super) struct Walker<'a> {
     pub(super) extra_shots: Vec<String>,
     pub(super) logged_in: bool,
     pub(super) renewals: u32,
+    /// What the page kept in its storage when it was opened.
+    pub(super) storage: Option<serde_json::Value>,
     /// The way to the detail page, once the first row has led there.
     pub(super) detail: Option<Vec<u32>>,
     pub(super) started: Instant,
@@ -110,6 +112,7 @@ impl<'a> Walker<'a> {
             extra_shots: Vec::new(),
             logged_in: false,
             renewals: 0,
+            storage: None,
             detail: None,
             started,
             seen: HashSet::new(),
@@ -395,7 +398,7 @@ impl<'a> Walker<'a> {
         };
         let in_menu = matches!(level.opened_by, Some(ActionResult::DropdownOpened | ActionResult::SubmenuOpened));
         let outcome = classify(element, &before, &effect, in_menu);
-        let mut findings = self.judge(&before, &effect, &outcome);
+        let mut findings = self.judge(element, &before, &effect, &outcome);
         let dead = tries_again && !effect.is_any();
         if dead {
             findings.push(oracle::dead_control(&node.label));
@@ -483,6 +486,7 @@ impl<'a> Walker<'a> {
                     && element.row.is_none()
                     && self.plan.route_at(&look.url).is_none()
                     && page_key(&look.url) != level.page
+                    && !same_page(before, &look)
                     && !is_login_address(&look.url)
                     && self.pages.insert(page_key(&look.url))
             }
@@ -521,6 +525,28 @@ impl<'a> Walker<'a> {
         }
         if let Some(name) = dialog {
             self.leave_dialog(level, &steps, &labels, element, &name, &look).await?;
+        }
+        if outcome.result == ActionResult::ContentChanged {
+            self.toggle_back(before, element).await?;
+        }
+        Ok(())
+    }
+
+    /// An action that took elements off the screen is undone by the same control, where that still stands there.
+    async fn toggle_back(&mut self, before: &Look, element: &Element) -> Result<(), SessionError> {
+        let is_toggle = !matches!(element.role.as_str(), "tab" | "link" | "radio" | "option") && element.input.is_none();
+        let same = self.look.doc == before.doc && page_key(&self.look.url) == page_key(&before.url);
+        if !is_toggle || !same || appeared(&self.look, before).is_empty() {
+            return Ok(());
+        }
+        let still_there = self.look.elements.iter().any(|now| now.uid == element.uid && !now.disabled);
+        if !still_there {
+            return Ok(());
+        }
+        if let Performed::Done(effect) = perform(&self.session, &Action::Click, Target::Uid(element.uid), self.terms()).await?
+            && effect.hung.is_none()
+        {
+            self.look = effect.look;
         }
         Ok(())
     }
@@ -568,7 +594,7 @@ impl<'a> Walker<'a> {
     }
 
     /// What of an action's evidence is a fault.
-    fn judge(&mut self, before: &Look, effect: &Effect, outcome: &Outcome) -> Vec<Finding> {
+    fn judge(&mut self, element: &Element, before: &Look, effect: &Effect, outcome: &Outcome) -> Vec<Finding> {
         if let Some(message) = &effect.hung {
             return vec![oracle::hang(message)];
         }
@@ -585,7 +611,9 @@ impl<'a> Walker<'a> {
             findings = kept;
             self.record.noise.extend(other.into_iter().map(|finding| format!("on {}: {}", effect.look.url, finding.description)));
             let failed = findings.iter().any(|finding| finding.kind == BugKind::HttpError);
-            if !stopped {
+            // A link that says it leads to an error page may.
+            let announced = element.name.to_lowercase().contains("error") || ["404", "500", "403", "503"].iter().any(|code| element.name.contains(code));
+            if !stopped && !announced {
                 findings.extend(oracle::judge_page(&effect.look, failed).into_iter().map(|finding| Finding { of_page: false, ..finding }));
             }
             let bounced = self.logged_in
@@ -632,6 +660,12 @@ impl<'a> Walker<'a> {
     }
 }
 
+/// Whether an address differs only by its query, and the page says the same of itself: a list sorted or filtered.
+fn same_page(one: &Look, other: &Look) -> bool {
+    let path = |look: &Look| url::Url::parse(&look.url).map(|url| url.path().to_owned()).unwrap_or_default();
+    path(one) == path(other) && one.title == other.title && one.heading == other.heading
+}
+
 fn is_button(element: &Element) -> bool {
     !element.is_text_field() && element.input.as_deref().is_none_or(|kind| matches!(kind, "submit" | "button" | "image"))
 }
@@ -670,7 +704,8 @@ fn may_be_dead(element: &Element, look: &Look) -> bool {
         || element.input.as_deref().is_some_and(|kind| kind != "button")
         || element.kind.as_deref() == Some("reset")
         || element.tag == "summary"
-        || closes(element);
+        || closes(element)
+        || matches!(element.name.to_lowercase().trim(), "times" | "close" | "x" | "×");
     real && button && !to_itself && !exempt
 }
 

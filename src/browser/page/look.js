@@ -436,7 +436,9 @@
       const role = roleOf(element);
       const label = nameOf(element);
       const row = element.closest('tr, [role=row]');
-      const table = row?.closest('table, [role=grid], [role=table], [role=treegrid]');
+      const landmark = landmarkOf(element);
+      // A table that lays out a navigation is no list of rows.
+      const table = landmark === 'navigation' ? null : row?.closest('table, [role=grid], [role=table], [role=treegrid]');
       let rowIndex = null;
       let tableIndex = null;
       if (row && table) {
@@ -475,7 +477,7 @@
         clicks: f.clicks, hovers: f.hovers, types: [...f.types].slice(0, 12),
         testId, label: labelTextOf(element) || null, placeholder: element.getAttribute('placeholder'),
         text: cut(textOf(element), 80) || null, css: cssOf(element), shadow: chainOf(element), frame,
-        classes, landmark: landmarkOf(element), overlay: overlayOf(element), layer: layerOf(element),
+        classes, landmark, overlay: overlayOf(element), layer: layerOf(element),
         group, parent: listParent ? uidOf(listParent) : 0, row: rowIndex, table: tableIndex,
         x: Math.round(rect.left + offset.x), y: Math.round(rect.top + offset.y), width: Math.round(rect.width), height: Math.round(rect.height),
       });
@@ -585,6 +587,23 @@
       if (hit && styleOf(hit)?.cursor !== 'pointer' && plain(hit)) return JSON.stringify({ x, y });
     }
     return JSON.stringify({});
+  };
+
+  // What the page keeps beyond a load, so that going back can put it back.
+  api.keep = () => {
+    const copy = (store) => { try { return Object.fromEntries(Object.entries(store)); } catch { return null; } };
+    return JSON.stringify({ local: copy(localStorage), session: copy(sessionStorage) });
+  };
+  api.putBack = (kept) => {
+    let changed = 0;
+    for (const [store, wanted] of [[() => localStorage, kept.local], [() => sessionStorage, kept.session]]) {
+      try {
+        if (!wanted) continue;
+        for (const key of Object.keys(store())) if (!(key in wanted)) { store().removeItem(key); changed += 1; }
+        for (const [key, value] of Object.entries(wanted)) if (store().getItem(key) !== value) { store().setItem(key, value); changed += 1; }
+      } catch { /* no storage here */ }
+    }
+    return JSON.stringify(changed);
   };
 
   // All frames of this document that carry our hook.
