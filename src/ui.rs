@@ -3,7 +3,7 @@
 //! stdout carries the answer (text, or exactly one JSON document with `--json`); everything said on the way goes to
 //! stderr. Nothing else in the program writes to either.
 
-use std::io::{IsTerminal, Write};
+use std::io::{BufRead, IsTerminal, Write};
 
 use indicatif::ProgressDrawTarget;
 use serde::Serialize;
@@ -60,6 +60,19 @@ impl Ui {
     #[must_use]
     pub fn can_ask(&self) -> bool {
         !self.verbosity.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    /// Asks a question on the terminal; `None` when nobody can answer.
+    #[must_use]
+    pub fn ask(&self, question: &str) -> Option<String> {
+        if !self.can_ask() {
+            return None;
+        }
+        let _ = write!(std::io::stderr().lock(), "{question} ");
+        let _ = std::io::stderr().lock().flush();
+        let mut answer = String::new();
+        let read = std::io::stdin().lock().read_line(&mut answer).ok()?;
+        (read > 0).then(|| answer.trim().to_owned())
     }
 
     /// Where progress bars are drawn.

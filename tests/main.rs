@@ -2,8 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says so by panicking")]
 
+mod campaign; // transitions of one campaign, as agents drive them
+mod campaign_kit; // no tests: a started campaign, reports as an agent writes them
 mod doctor; // what is missing on a machine, and what to do about it
 mod driver; // the driver process: found, started, and dead with its browsers however its owner ends
 mod report; // the HTML report in a real browser
+mod route_map; // the route map's example, discovery from a list, selection
 mod sandbox;
 mod schema; // the list of formats, `schemas/`, and `agent-test schema`
+mod skills; // the skills' form, and every command in them
+mod state_files; // state files that agents and accidents leave behind
+mod state_sharing; // many processes on one state, killed processes, failing disks

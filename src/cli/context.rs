@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
+use crate::route::Route;
+use crate::state::{Project, Standing};
 use crate::store::Clock;
 use crate::ui::Ui;
 
@@ -34,6 +36,89 @@ pub struct Context {
     pub ui: Ui,
     /// The clock.
     pub clock: Clock,
+}
+
+impl Context {
+    /// The project's state and files; what is odd about them is warned of.
+    #[must_use]
+    pub fn project(&self) -> Project {
+        let ui = self.ui.clone();
+        Project::open(&self.project, self.clock.clone()).warning(move |text| ui.warn(text))
+    }
+
+    /// A file that the caller names: from the working directory, or else from the project root.
+    #[must_use]
+    pub fn file(&self, name: &Path) -> PathBuf {
+        let at_root = self.project.join(name);
+        if !name.exists() && at_root.exists() { at_root } else { name.to_path_buf() }
+    }
+
+    /// Prints where the campaign stands; what is wrong with it is warned of.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn standing(&self, standing: &Standing) -> Result<Exit, Failure> {
+        for finding in standing.findings.iter().take(10) {
+            self.ui.warn(&finding.message);
+        }
+        if standing.findings.len() > 10 {
+            self.ui.warn(format!("and {} more; `agent-test check` tells all", standing.findings.len() - 10));
+        }
+        let document = serde_json::to_value(standing)
+            .map_err(|error| Failure::engine("internal", format!("cannot write where the campaign stands: {error}")))?;
+        self.answer(document, standing.text())
+    }
+
+    /// Prints an answer that ends with 0: the document with `exitCode`, or the text.
+    ///
+    /// # Errors
+    /// Never; the type is that of a command.
+    pub(crate) fn answer(&self, mut document: serde_json::Value, text: impl AsRef<str>) -> Result<Exit, Failure> {
+        if let Some(object) = document.as_object_mut() {
+            object.insert("exitCode".to_owned(), Exit::Ok.code().into());
+        }
+        self.ui.json(&document);
+        self.ui.out(text);
+        Ok(Exit::Ok)
+    }
+}
+
+/// Parses routes that the caller names.
+///
+/// # Errors
+/// The first that is none.
+pub(crate) fn parse_routes(texts: &[String]) -> Result<Vec<Route>, Failure> {
+    texts.iter().map(|text| Route::parse(text).map_err(Failure::from)).collect()
+}
+
+/// Parses a route that the caller names.
+///
+/// # Errors
+/// When it is none.
+pub(crate) fn parse_route(text: &str) -> Result<Route, Failure> {
+    Ok(Route::parse(text)?)
+}
+
+/// A text that must say something.
+///
+/// # Errors
+/// When it is blank.
+pub(crate) fn required_text<'a>(option: &str, text: &'a str) -> Result<&'a str, Failure> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Failure::usage("bad_argument", format!("{option} needs a text that says why")));
+    }
+    Ok(text)
+}
+
+/// Answers with the routes that moved.
+///
+/// # Errors
+/// Never; the type is that of a command.
+pub(crate) fn moved(context: &Context, word: &str, routes: &[Route], none: &str) -> Result<Exit, Failure> {
+    let lines: Vec<String> = routes.iter().map(|route| format!("{word:<9} {route}")).collect();
+    let text = if lines.is_empty() { format!("unchanged {none}") } else { lines.join("\n") };
+    context.answer(serde_json::json!({ word: routes, "changed": !routes.is_empty() }), text)
 }
 
 const MARKS: &[&str] = &[".monkey-test-state.json", "ROUTE_MAP.md", "agent-test.toml", ".agent-test", ".git"];

@@ -1,18 +1,36 @@
 //! The command line: one file per command. Arguments in, one call of the library, text or `--json` out.
 
+mod add;
+mod block;
+mod check;
+mod claim;
+mod complete;
 mod context;
 mod demo;
+mod discover;
 mod doctor;
+mod drop;
 mod engine;
 mod explore;
+mod fail;
 mod guard;
+mod heartbeat;
 mod hold_driver;
+mod init;
 mod progress;
+mod release;
+mod requeue;
+mod retry;
+mod review;
 mod schema;
+mod slug;
+mod status;
+mod unblock;
 
 use clap::{Parser, Subcommand};
 
 pub use context::{Context, Globals};
+pub(crate) use context::{moved, parse_route, parse_routes, required_text};
 
 use crate::exit::{Exit, Failure};
 use crate::ui::{Ui, Verbosity};
@@ -30,24 +48,75 @@ pub struct Cli {
 /// One variant per command. Add: the variant here, its line in `dispatch`, its file.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Takes new routes into the campaign
+    Add(add::Args),
+    /// Stops the campaign with a reason
+    Block(block::Args),
+    /// Tells what is wrong with the campaign's files, and repairs it
+    Check(check::Args),
+    /// Takes routes under a lease, so that no other worker does them
+    Claim(claim::Args),
+    /// Hands in a route's report
+    Complete(complete::Args),
     Demo(demo::Args),
+    /// Writes ROUTE_MAP.md
+    Discover(discover::Args),
     Doctor(doctor::Args),
+    /// Takes pending routes out of the campaign
+    Drop(drop::Args),
     Explore(explore::Args),
+    /// Notes that a route could not be tested
+    Fail(fail::Args),
     #[command(name = "__guard", hide = true)]
     Guard(guard::Args),
+    /// Lengthens a lease
+    Heartbeat(heartbeat::Args),
     #[command(name = "__hold-driver", hide = true)]
     HoldDriver(hold_driver::Args),
+    /// Starts a campaign
+    Init(init::Args),
+    /// Gives a lease back
+    Release(release::Args),
+    /// Puts completed routes back, to be tested again
+    Requeue(requeue::Args),
+    /// Puts failed routes back, to be tried again
+    Retry(retry::Args),
+    /// Hands in the review of a route
+    Review(review::Args),
     Schema(schema::Args),
+    /// Prints the file-safe name of a route
+    Slug(slug::Args),
+    /// Shows where the campaign stands and what comes next
+    Status(status::Args),
+    /// Lets a blocked campaign go on
+    Unblock(unblock::Args),
 }
 
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
     match command {
+        Command::Add(args) => add::run(context, args),
+        Command::Block(args) => block::run(context, args),
+        Command::Check(args) => check::run(context, args),
+        Command::Claim(args) => claim::run(context, args),
+        Command::Complete(args) => complete::run(context, args),
         Command::Demo(args) => demo::run(context, args),
+        Command::Discover(args) => discover::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
+        Command::Drop(args) => drop::run(context, args),
         Command::Explore(args) => explore::run(context, args),
+        Command::Fail(args) => fail::run(context, args),
         Command::Guard(args) => guard::run(&args),
+        Command::Heartbeat(args) => heartbeat::run(context, args),
         Command::HoldDriver(args) => hold_driver::run(context, args),
+        Command::Init(args) => init::run(context, args),
+        Command::Release(args) => release::run(context, args),
+        Command::Requeue(args) => requeue::run(context, args),
+        Command::Retry(args) => retry::run(context, args),
+        Command::Review(args) => review::run(context, args),
         Command::Schema(args) => schema::run(context, args),
+        Command::Slug(args) => slug::run(context, args),
+        Command::Status(args) => status::run(context, args),
+        Command::Unblock(args) => unblock::run(context, args),
     }
 }
 
@@ -68,6 +137,13 @@ pub(crate) fn block_on<F: Future>(work: F) -> Result<F::Output, Failure> {
 pub fn main() -> Exit {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        Err(error) if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") => {
+            // The one document is owed for a mistake in the arguments too.
+            let text = error.render().to_string();
+            let message = text.trim_end().trim_start_matches("error: ");
+            let json = Verbosity { json: true, ..Verbosity::default() };
+            return Ui::new(json).failure(&Failure::usage("bad_arguments", message));
+        }
         Err(error) => {
             let _ = error.print();
             return if error.use_stderr() { Exit::Usage } else { Exit::Ok };

@@ -79,6 +79,50 @@ impl RouteMap {
         Ok(map)
     }
 
+    /// Reads a list of routes as people keep them: paths or addresses of one origin, one per line or as a JSON array,
+    /// or anything that [`RouteMap::parse`] reads.
+    ///
+    /// # Errors
+    /// [`RouteError::EmptyMap`] without a route; [`RouteError::NotARoute`] for addresses of more than one origin.
+    pub fn from_list(text: &str) -> Result<Self, RouteError> {
+        let text = match serde_json::from_str::<Vec<String>>(text) {
+            Ok(lines) => lines.join("\n"),
+            Err(_) => text.to_owned(),
+        };
+        let mut origin: Option<String> = None;
+        let mut problems = Vec::new();
+        let mut lines = Vec::new();
+        for line in text.lines() {
+            let (lead, rest) = line.split_at(line.find("http").unwrap_or(0));
+            let is_address = (rest.starts_with("http://") || rest.starts_with("https://"))
+                && lead.chars().all(|c| c.is_whitespace() || matches!(c, '-' | '*' | '+'));
+            match url::Url::parse(rest.split_whitespace().next().unwrap_or_default()) {
+                Ok(url) if is_address => {
+                    let its = url.origin().ascii_serialization();
+                    if origin.get_or_insert_with(|| its.clone()) != &its {
+                        let text = rest.to_owned();
+                        return Err(RouteError::NotARoute {
+                            text,
+                            reason: "the list holds addresses of more than one origin",
+                        });
+                    }
+                    lines.push(format!("{lead}{}", &url[url::Position::BeforePath..]));
+                }
+                _ => {
+                    let word = line.trim();
+                    // A path whose slash was forgotten would be lost without a word.
+                    if word.starts_with(char::is_alphanumeric) && !word.contains(char::is_whitespace) {
+                        problems.push(format!("`{word}` is not a route: it does not begin with `/`"));
+                    }
+                    lines.push(line.to_owned());
+                }
+            }
+        }
+        let mut map = Self::parse(&lines.join("\n"))?;
+        map.problems.extend(problems);
+        Ok(map)
+    }
+
     /// A map of these routes (the first of equal ones), in categories by the first part of their path.
     #[must_use]
     pub fn from_routes(routes: impl IntoIterator<Item = Route>) -> Self {
@@ -136,15 +180,15 @@ impl RouteMap {
             out.push_str(&format!(
                 "| {} | {} | {} | {} | {} | pending |\n",
                 place + 1,
-                cell(entry.route.as_str()),
+                cell(&quoted(entry.route.as_str())),
                 cell(&entry.page_type),
-                cell(&entry.parent),
+                cell(&quoted(&entry.parent)),
                 cell(&entry.known_actions.join(","))
             ));
         }
         out.push_str("\n## Excluded Routes (not testable)\n\n| Route | Reason |\n| --- | --- |\n");
         for excluded in &self.excluded {
-            out.push_str(&format!("| {} | {} |\n", cell(&excluded.pattern), cell(&excluded.reason)));
+            out.push_str(&format!("| {} | {} |\n", cell(&quoted(&excluded.pattern)), cell(&excluded.reason)));
         }
         out.push_str("\n## Route Categories\n");
         for (place, category) in self.categories.iter().enumerate() {
@@ -178,7 +222,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn cell(text: &str) -> String {
-    quoted(text).replace('|', "\\|")
+    text.replace(['\n', '\r'], " ").replace('|', "\\|")
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ const PARTS: [&str; 3] = ["route map", "route registry", "route categories"];
 struct Reader {
     map: RouteMap,
     seen: HashSet<Route>,
+    categorised: HashSet<Route>,
     excluded: bool,
     category: Option<String>,
 }
@@ -43,7 +44,7 @@ pub(super) fn parse(text: &str) -> RouteMap {
             }
             Event::Start(Tag::Item) => {
                 items += 1;
-                let line = raw.lines().next().unwrap_or_default();
+                let line = raw.trim_start().lines().next().unwrap_or_default();
                 reader.line(
                     line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(['-', '*', '+', '.', ')']),
                 );
@@ -130,14 +131,15 @@ impl Reader {
     }
 
     fn add(&mut self, entry: MapRoute) {
-        if let Some(name) = &self.category {
-            let place = self.map.categories.iter().position(|category| category.name == *name).unwrap_or_else(|| {
-                self.map.categories.push(Category { name: name.clone(), routes: Vec::new() });
-                self.map.categories.len() - 1
-            });
-            let in_one = self.map.categories.iter().any(|category| category.routes.contains(&entry.route));
-            if let Some(category) = self.map.categories.get_mut(place).filter(|_| !in_one) {
-                category.routes.push(entry.route.clone());
+        if let Some(name) = &self.category
+            && self.categorised.insert(entry.route.clone())
+        {
+            match self.map.categories.iter_mut().find(|category| category.name == *name) {
+                Some(category) => category.routes.push(entry.route.clone()),
+                None => {
+                    let routes = vec![entry.route.clone()];
+                    self.map.categories.push(Category { name: name.clone(), routes });
+                }
             }
         }
         if self.seen.insert(entry.route.clone()) {

@@ -175,9 +175,9 @@ mod tests {
 
     #[test]
     fn what_is_not_safe_in_a_file_name_gets_a_suffix() {
-        insta::assert_snapshot!(slug("/con"), @"-con--2e7a66f7");
-        insta::assert_snapshot!(slug("/a:b"), @"a-b--0c3aa2a8");
-        insta::assert_snapshot!(slug("/#/users"), @"-_users--3d8d1cd5");
+        insta::assert_snapshot!(slug("/con"), @"-con--a24d6b06");
+        insta::assert_snapshot!(slug("/a:b"), @"a-b--0568d01c");
+        insta::assert_snapshot!(slug("/#/users"), @"-_users--0fb800da");
         assert_ne!(slug("/a%20b"), slug("/a b"));
         assert!(slug(&format!("/{}", "x".repeat(300))).len() <= 100);
         assert!(!slug("/a.").ends_with('.'));

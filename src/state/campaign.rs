@@ -9,7 +9,8 @@ use super::handin::read_report;
 use super::model::{Place, State};
 use super::project::{OWN_DIR, Project, REPORTS_DIR, SCREENSHOTS_DIR};
 use super::{Added, Claim, ClaimRequest, Completed, Crash, InitRequest, Initialized, Next, StateError};
-use crate::route::Route;
+use crate::route::{Route, RouteMap};
+use crate::settings::Config;
 use crate::store;
 
 impl Project {
@@ -25,6 +26,9 @@ impl Project {
         let mut kept = None;
         if self.has_state() {
             if request.force {
+                if let Ok(old) = self.read_as_it_is() {
+                    self.refuse_newer(&old)?;
+                }
                 let copy = self.dated_copy(now);
                 store::copy_into(&self.state_path(), &copy)?;
                 kept = Some(self.relative(&copy));
@@ -42,6 +46,36 @@ impl Project {
         let routes = state.counts().total_routes;
         self.write(state, now)?;
         Ok(Initialized { created: true, kept, routes })
+    }
+
+    /// The campaign's own settings, without a word about the rest of the state; the defaults when there is no state.
+    ///
+    /// # Errors
+    /// When the state cannot be read or understood.
+    pub fn read_settings(&self) -> Result<Config, StateError> {
+        if self.has_state() { Ok(self.read_as_it_is()?.config()) } else { Ok(Config::default()) }
+    }
+
+    /// Writes ROUTE_MAP.md. A different map that stands there is kept; gives back where, relative to the project.
+    ///
+    /// # Errors
+    /// The lock; the disk.
+    pub fn write_route_map(&self, map: &RouteMap, source: &str) -> Result<Option<String>, StateError> {
+        let _lock = self.lock()?;
+        let path = self.route_map_path();
+        let old = store::read_to_string_if_exists(&path)?;
+        let same = old.as_deref().and_then(|text| RouteMap::parse(text).ok()).is_some_and(|old| {
+            (&old.routes, &old.categories, &old.excluded) == (&map.routes, &map.categories, &map.excluded)
+        });
+        if same {
+            return Ok(None);
+        }
+        let kept = match old {
+            Some(_) => self.keep_earlier(&path, "route-map")?.map(|copy| self.relative(&copy)),
+            None => None,
+        };
+        store::write_atomic(&path, map.render(self.now(), source).as_bytes())?;
+        Ok(kept)
     }
 
     /// Gives out routes under leases; see [`State::claim`].
@@ -121,7 +155,7 @@ impl Project {
             for entry in &moved {
                 let slug = state.slug(&entry.route);
                 for file in self.files_of(entry) {
-                    if self.keep_earlier(&file, &slug)?.is_some() {
+                    if self.keep_earlier(&file, slug.as_str())?.is_some() {
                         old_files.push(file);
                     }
                 }

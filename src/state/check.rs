@@ -194,7 +194,15 @@ impl Project {
         let _lock = if dry_run { None } else { Some(self.lock()?) };
         let (mut state, mut repair) = match self.read_as_it_is() {
             Ok(state) => self.repaired(state)?,
-            Err(StateError::Broken { problem, .. }) => rebuild::rebuild(self, Some(problem))?,
+            Err(StateError::Broken { problem, .. }) => match rebuild::mend(self, &problem) {
+                Some((state, finding, action)) => {
+                    let (state, mut repair) = self.repaired(state)?;
+                    repair.findings.insert(0, finding);
+                    repair.actions.insert(0, action);
+                    (state, repair)
+                }
+                None => rebuild::rebuild(self, Some(problem))?,
+            },
             Err(StateError::NoState { .. }) => rebuild::rebuild(self, None)?,
             Err(error) => return Err(error),
         };
@@ -214,10 +222,7 @@ impl Project {
     }
 
     fn repaired(&self, mut state: State) -> Result<(State, Repair), StateError> {
-        let version = state.schema_version();
-        if version > SCHEMA_VERSION {
-            return Err(StateError::Newer { path: self.state_path(), version });
-        }
+        self.refuse_newer(&state)?;
         let findings = self.findings(&state)?;
         let mut actions = Vec::new();
         for finding in &findings {

@@ -50,8 +50,9 @@ impl Lease {
     /// in the future than it is long.
     #[must_use]
     pub fn lives(&self, now: DateTime<Utc>) -> bool {
-        let longest = TimeDelta::seconds(i64::try_from(self.lease_s.max(60)).unwrap_or(i64::MAX / 2000));
-        now < self.expires_at && self.expires_at - now <= longest * 2
+        let period = i64::try_from(self.lease_s).ok().filter(|seconds| *seconds > 0).and_then(TimeDelta::try_seconds);
+        let possible = period.is_none_or(|period| (self.expires_at - now) / 2 <= period);
+        now < self.expires_at && possible
     }
 }
 

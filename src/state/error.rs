@@ -173,6 +173,9 @@ impl Explain for StateError {
                 ("requeue", Place::Failed) => "retry the route instead".into(),
                 _ => "`agent-test status` shows where the campaign stands".into(),
             },
+            Self::Leased { doing: "claim" | "claim for review", .. } => {
+                "claim another route, or wait until the lease has run out".into()
+            }
             Self::Leased { .. } => "give the token of the lease with --token, claim another route, or wait until the lease has run out".into(),
             Self::DeadToken { .. } => "claim the route again; the work that was done can be handed in under the new token".into(),
             Self::Blocked { .. } => "when the cause is gone, clear it with `agent-test unblock`".into(),

@@ -18,16 +18,16 @@ impl Project {
         if Self::is_same(from, to) {
             return Ok(());
         }
-        self.keep_earlier(to, slug)?;
+        self.keep_earlier(to, slug.as_str())?;
         Ok(store::copy_into(from, to)?)
     }
 
-    /// Copies a file to `.agent-test/earlier/{slug}/`, numbered; nothing to do when it is missing. Gives back the copy.
-    pub(super) fn keep_earlier(&self, path: &Path, slug: &Slug) -> Result<Option<PathBuf>, StateError> {
+    /// Copies a file to `.agent-test/earlier/{folder}/`, numbered; nothing to do when it is missing. Gives back the copy.
+    pub(super) fn keep_earlier(&self, path: &Path, folder: &str) -> Result<Option<PathBuf>, StateError> {
         if store::exists(path) != FileKind::File {
             return Ok(None);
         }
-        let folder = self.own_dir().join("earlier").join(slug.as_str());
+        let folder = self.own_dir().join("earlier").join(folder);
         let taken = store::file_names(&folder)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut number = taken.len() / 2 + 1;

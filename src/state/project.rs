@@ -1,6 +1,7 @@
 //! A project directory: where the files of a campaign lie, and the one read-modify-write of its state.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -29,19 +30,34 @@ pub const FINAL_REPORT: &str = "FINAL-REPORT.md";
 const OLD_LITTER: Duration = Duration::from_secs(3600);
 
 /// A project directory. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Project {
     root: PathBuf,
     clock: Clock,
     ids: Ids,
     lock_timeout: Duration,
+    warn: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl std::fmt::Debug for Project {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Project").field("root", &self.root).finish_non_exhaustive()
+    }
 }
 
 impl Project {
     /// The project in this directory.
     #[must_use]
     pub fn open(root: impl Into<PathBuf>, clock: Clock) -> Self {
-        Self { root: root.into(), clock, ids: Ids::random(), lock_timeout: store::lock_timeout() }
+        let warn = Arc::new(|_: &str| ());
+        Self { root: root.into(), clock, ids: Ids::random(), lock_timeout: store::lock_timeout(), warn }
+    }
+
+    /// The same project; what is odd about its state, but no reason to refuse it, is said here.
+    #[must_use]
+    pub fn warning(mut self, warn: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.warn = Arc::new(warn);
+        self
     }
 
     /// The same project with another source of tokens.
@@ -135,6 +151,20 @@ impl Project {
     /// # Errors
     /// When there is none, it cannot be read or understood, or a route stands in it twice.
     pub fn read(&self) -> Result<State, StateError> {
+        let state = self.read_quietly()?;
+        let wrong = state.wrong_counters();
+        if !wrong.is_empty() {
+            let names: Vec<&str> = wrong.iter().map(|(name, ..)| *name).collect();
+            (self.warn)(&format!(
+                "the state's counters are off ({}): its lists count, and the next change writes the counters right",
+                names.join(", ")
+            ));
+        }
+        Ok(state)
+    }
+
+    /// As [`Project::read`], for a caller that tells the findings itself.
+    pub(super) fn read_quietly(&self) -> Result<State, StateError> {
         self.unambiguous(self.read_as_it_is()?)
     }
 
@@ -178,16 +208,19 @@ impl Project {
         }
         let _lock = self.lock()?;
         let mut state = self.read()?;
-        let version = state.schema_version();
-        if version > SCHEMA_VERSION {
-            return Err(StateError::Newer { path: self.state_path(), version });
-        }
+        self.refuse_newer(&state)?;
         let now = self.now();
         let answer = change(&mut state, now)?;
         if state.changed {
             self.write(state, now)?;
         }
         Ok(answer)
+    }
+
+    /// A newer program's state is read, but never written.
+    pub(super) fn refuse_newer(&self, state: &State) -> Result<(), StateError> {
+        let version = state.schema_version();
+        if version > SCHEMA_VERSION { Err(StateError::Newer { path: self.state_path(), version }) } else { Ok(()) }
     }
 
     /// Takes the project's lock and sweeps what killed writers left.
@@ -204,15 +237,6 @@ impl Project {
         // No transition may do this; if one did, the file would be refused from then on.
         let state = self.unambiguous(state)?;
         Ok(store::write_atomic(&self.state_path(), state.render().as_bytes())?)
-    }
-
-    /// Writes a file at the project's root under its lock.
-    ///
-    /// # Errors
-    /// The lock; the disk.
-    pub fn write_at_root(&self, name: &str, text: &str) -> Result<(), StateError> {
-        let _lock = self.lock()?;
-        Ok(store::write_atomic(&self.root.join(name), text.as_bytes())?)
     }
 
     /// A free name beside the state for a copy of it that is kept, dated.

@@ -1,6 +1,8 @@
 //! JSON that is edited in place: keys keep their order, values that are not touched keep their text.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::OnceLock;
 
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -11,11 +13,16 @@ use serde_json::value::RawValue;
 pub(super) struct Object {
     entries: Vec<(String, String)>,
     depth: usize,
+    /// Where a key stands (its last place), once the object is too large to look through.
+    index: OnceLock<HashMap<String, usize>>,
 }
+
+/// Objects of more keys are looked up by an index.
+const SMALL: usize = 32;
 
 impl Object {
     pub(super) fn new(depth: usize) -> Self {
-        Self { entries: Vec::new(), depth }
+        Self { depth, ..Self::default() }
     }
 
     pub(super) fn parse(text: &str, depth: usize) -> serde_json::Result<Self> {
@@ -34,7 +41,15 @@ impl Object {
 
     /// The value's text. Of a key that stands twice, the last counts, as everywhere.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
-        self.entries.iter().rev().find(|(name, _)| name == key).map(|(_, text)| text.as_str())
+        self.entries.get(self.find(key)?).map(|(_, text)| text.as_str())
+    }
+
+    fn find(&self, key: &str) -> Option<usize> {
+        if self.entries.len() <= SMALL {
+            return self.entries.iter().rposition(|(name, _)| name == key);
+        }
+        let build = || self.entries.iter().enumerate().map(|(place, (name, _))| (name.clone(), place)).collect();
+        self.index.get_or_init(build).get(key).copied()
     }
 
     /// The value, when it is there and is of this type.
@@ -59,15 +74,21 @@ impl Object {
     }
 
     pub(super) fn set_text(&mut self, key: &str, text: String) {
-        match self.entries.iter_mut().rev().find(|(name, _)| name == key) {
+        match self.find(key).and_then(|place| self.entries.get_mut(place)) {
             Some((_, old)) => *old = text,
-            None => self.entries.push((key.to_owned(), text)),
+            None => {
+                if let Some(index) = self.index.get_mut() {
+                    index.insert(key.to_owned(), self.entries.len());
+                }
+                self.entries.push((key.to_owned(), text));
+            }
         }
     }
 
     pub(super) fn remove(&mut self, key: &str) -> Option<String> {
         let text = self.get(key)?.to_owned();
         self.entries.retain(|(name, _)| name != key);
+        self.index.take();
         Some(text)
     }
 

@@ -12,6 +12,48 @@ use crate::route::{Route, RouteMap};
 use crate::settings::{Config, Overrides};
 use crate::store::{self, FileKind};
 
+/// Small damage that loses nothing is mended: commas before a closing bracket, and what stands after the end.
+pub(super) fn mend(project: &Project, problem: &str) -> Option<(State, Finding, String)> {
+    let text = String::from_utf8(store::read_bytes(&project.state_path()).ok()?).ok()?;
+    let without_commas = without_trailing_commas(&text);
+    let first =
+        serde_json::Deserializer::from_str(&without_commas).into_iter::<&serde_json::value::RawValue>().next()?.ok()?;
+    let state = State::parse(first.get()).ok()?;
+    let action = if first.get().trim().len() == without_commas.trim().len() {
+        "take out the commas before closing brackets; nothing else is changed"
+    } else {
+        "take out what stands after the end of the state; nothing else is changed"
+    };
+    let finding = Finding {
+        code: "unreadable",
+        route: None,
+        message: format!("the state cannot be understood: {problem}"),
+        repair: Some(action.to_owned()),
+    };
+    Some((state, finding, action.to_owned()))
+}
+
+/// The text without commas that stand before a closing bracket, outside strings.
+fn without_trailing_commas(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut in_string, mut escaped) = (false, false);
+    for (place, letter) in text.char_indices() {
+        if in_string {
+            in_string = escaped || letter != '"';
+            escaped = letter == '\\' && !escaped;
+        } else if letter == '"' {
+            in_string = true;
+        } else if letter == ',' {
+            let rest = text.get(place + 1..).unwrap_or_default().trim_start();
+            if rest.starts_with([']', '}']) {
+                continue;
+            }
+        }
+        out.push(letter);
+    }
+    out
+}
+
 /// Builds a state from what lies in the project; `broken` says what is wrong with the file that stands there.
 pub(super) fn rebuild(project: &Project, broken: Option<String>) -> Result<(State, Repair), StateError> {
     let mut repair = Repair::default();

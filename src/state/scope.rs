@@ -88,18 +88,14 @@ impl State {
     pub fn difference(&self, request: &InitRequest) -> Option<String> {
         let same_url = |url: &str| url.trim_end_matches('/').to_owned();
         if same_url(&self.base_url()) != same_url(&request.base_url) {
-            return Some(format!("the base URL {}", self.base_url()));
+            return Some(format!("another base URL ({})", self.base_url()));
         }
         let wanted: HashSet<Route> = request.routes.iter().cloned().collect();
         let has = self.route_set();
         let same = has == wanted || self.top.get_as::<String>("scope") == Some(scope_digest(&request.routes));
         (!same).then(|| {
             let missing = wanted.difference(&has).count();
-            let more = has.difference(&wanted).count();
-            format!(
-                "another scope: {} routes, of which {more} are not asked for, and without {missing} that are",
-                has.len()
-            )
+            format!("another scope ({} routes, {missing} of those asked for are not among them)", has.len())
         })
     }
 

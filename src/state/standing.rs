@@ -75,7 +75,7 @@ impl Project {
     /// # Errors
     /// As [`Project::read`].
     pub fn standing(&self) -> Result<Standing, StateError> {
-        let state = self.read()?;
+        let state = self.read_quietly()?;
         let findings = self.quick_findings(&state)?;
         let next = self.next(&state)?;
         let settings = Settings::from(state.config().settings);

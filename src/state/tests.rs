@@ -64,7 +64,29 @@ fn written(state: &State) -> State {
 fn a_new_campaign_has_the_known_shape() {
     let mut state = campaign(&["/a", "/b", "/a/"]);
     state.settle(now());
-    insta::assert_snapshot!(state.render(), @"");
+    insta::assert_snapshot!(state.render(), @r#"
+    {
+      "meta": {
+        "project": "p",
+        "base_url": "http://h",
+        "created_at": "2027-01-15T08:00:00Z",
+        "last_updated": "2027-01-15T08:00:00Z",
+        "total_routes": 2,
+        "tested": 0,
+        "pending": 2,
+        "failed": 0,
+        "review_pending": 0,
+        "review_complete": 0
+      },
+      "completed": [],
+      "failed": [],
+      "pending": [
+        "/a",
+        "/b"
+      ],
+      "scope": "c9c85f71e6f8acdc"
+    }
+    "#);
 }
 
 #[test]

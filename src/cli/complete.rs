@@ -1,0 +1,48 @@
+//! `agent-test complete`.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{Context, parse_route};
+use crate::exit::{Exit, Failure};
+
+/// Which route, with which report.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The route
+    #[arg(value_name = "ROUTE")]
+    route: String,
+    /// Its report; brought to its place in monkey-test-reports/ when it lies elsewhere
+    #[arg(long, value_name = "FILE")]
+    report: PathBuf,
+    /// Token of the lease; needed while the lease lives
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+}
+
+pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let route = parse_route(&args.route)?;
+    let project = context.project();
+    let changed = project.complete(&route, &context.file(&args.report), args.token.as_deref())?;
+    let state = project.read()?;
+    let entry = state.completed().iter().find(|entry| entry.route == route);
+    let status = entry.and_then(|entry| entry.status.clone());
+    let bugs = entry.and_then(|entry| entry.bugs_count).unwrap_or(0);
+    let text = if changed {
+        format!("completed {route}: {bugs} bugs")
+    } else {
+        format!("unchanged {route} was completed with this report before")
+    };
+    context.answer(
+        json!({
+            "route": route,
+            "slug": state.slug(&route),
+            "changed": changed,
+            "status": status,
+            "bugsCount": bugs,
+            "reportFile": entry.and_then(|entry| entry.report_file.clone()),
+        }),
+        text,
+    )
+}

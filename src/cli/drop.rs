@@ -1,0 +1,22 @@
+//! `agent-test drop`.
+
+use serde_json::json;
+
+use super::{Context, parse_routes};
+use crate::exit::{Exit, Failure};
+
+/// Routes to take out; only pending ones go.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Routes, such as `/settings/general`
+    #[arg(required = true, value_name = "ROUTE")]
+    routes: Vec<String>,
+}
+
+pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let routes = parse_routes(&args.routes)?;
+    let result = context.project().drop_routes(&routes)?;
+    let mut text: Vec<String> = result.changed.iter().map(|route| format!("dropped   {route}")).collect();
+    text.extend(result.unchanged.iter().map(|route| format!("unchanged {route} (dropped before)")));
+    context.answer(json!({ "dropped": result.changed, "unchanged": result.unchanged }), text.join("\n"))
+}
