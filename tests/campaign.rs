@@ -89,8 +89,8 @@ fn init_without_a_selection_lists_the_categories_and_starts_nothing() {
     let answer = sandbox.run(&["init", "--base-url", "http://h"]).exits(2);
     insta::assert_snapshot!(answer.stderr, @r#"
     error: cannot start a campaign: no routes are selected; the map has
-       1  Users     2 routes  1-2
-       2  Shop      1 routes  3
+       1  Users  2 routes     1-2
+       2  Shop   1 route      3
     hint: select with --all, --category NAME|N, --route ROUTE or --select "1-5,9"
     "#);
     assert!(!sandbox.file(".monkey-test-state.json").exists());
@@ -289,7 +289,9 @@ fn settings_come_from_the_flag_then_the_environment_then_the_file_then_the_campa
     let sandbox = Sandbox::new();
     let routes: Vec<String> = (0..9).map(|n| format!("/r{n}")).collect();
     let mut arguments = vec!["init", "--base-url", "http://h", "--batch-size", "5"];
-    routes.iter().for_each(|route| arguments.extend(["--route", route]));
+    for route in &routes {
+        arguments.extend(["--route", route]);
+    }
     sandbox.run(&arguments).exits(0);
     assert_eq!(batch(&sandbox, &[], &[]), 5);
     sandbox.write("agent-test.toml", "batch_size = 4\n");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{Context, parse_route};
+use super::{Context, counted, parse_route};
 use crate::exit::{Exit, Failure};
 
 /// Which route, with which report.
@@ -30,7 +30,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let status = entry.and_then(|entry| entry.status.clone());
     let bugs = entry.and_then(|entry| entry.bugs_count).unwrap_or(0);
     let text = if changed {
-        format!("completed {route}: {bugs} bugs")
+        format!("completed {route}: {}", counted(usize::try_from(bugs).unwrap_or(usize::MAX), "bug"))
     } else {
         format!("unchanged {route} was completed with this report before")
     };

@@ -73,6 +73,7 @@ impl Context {
     ///
     /// # Errors
     /// Never; the type is that of a command.
+    #[expect(clippy::unnecessary_wraps, reason = "the last expression of a command")]
     pub(crate) fn answer(&self, mut document: serde_json::Value, text: impl AsRef<str>) -> Result<Exit, Failure> {
         if let Some(object) = document.as_object_mut() {
             object.insert("exitCode".to_owned(), Exit::Ok.code().into());
@@ -89,6 +90,11 @@ impl Context {
 /// The first that is none.
 pub(crate) fn parse_routes(texts: &[String]) -> Result<Vec<Route>, Failure> {
     texts.iter().map(|text| Route::parse(text).map_err(Failure::from)).collect()
+}
+
+/// `1 bug`, `2 bugs`.
+pub(crate) fn counted(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
 /// Parses a route that the caller names.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::Context;
+use super::{Context, counted};
 use crate::exit::{Exit, Failure};
 use crate::route::RouteMap;
 use crate::state::ROUTE_MAP;
@@ -52,6 +52,6 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             "problems": map.problems,
             "kept": kept,
         }),
-        format!("{ROUTE_MAP}: {} routes in {} categories", map.routes.len(), map.categories.len()),
+        format!("{ROUTE_MAP}: {} in {} categories", counted(map.routes.len(), "route"), map.categories.len()),
     )
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{Context, parse_routes};
+use super::{Context, counted, parse_routes};
 use crate::env;
 use crate::exit::{Exit, Failure};
 use crate::route::{Route, RouteMap, Selection, select};
@@ -96,9 +96,9 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         context.ui.note(format!("the state that stood here is kept as {kept}"));
     }
     let text = if result.created {
-        format!("started {} with {} routes of {}", request.project, result.routes, request.base_url)
+        format!("started {} with {} of {}", request.project, counted(result.routes, "route"), request.base_url)
     } else {
-        format!("unchanged: this campaign with {} routes stands here already", result.routes)
+        format!("unchanged: this campaign with {} stands here already", counted(result.routes, "route"))
     };
     context.answer(
         json!({
@@ -191,10 +191,10 @@ fn listing(map: &RouteMap) -> String {
     let lines = map.categories.iter().enumerate().map(|(place, category)| {
         let numbers: Vec<usize> = category.routes.iter().filter_map(|route| map.number(route)).collect();
         format!(
-            "  {:>2}  {:<width$}  {:>4} routes  {}",
+            "  {:>2}  {:<width$}  {:<11}  {}",
             place + 1,
             category.name,
-            category.routes.len(),
+            counted(category.routes.len(), "route"),
             ranges(&numbers)
         )
     });

@@ -30,7 +30,7 @@ mod unblock;
 use clap::{Parser, Subcommand};
 
 pub use context::{Context, Globals};
-pub(crate) use context::{moved, parse_route, parse_routes, required_text};
+pub(crate) use context::{counted, moved, parse_route, parse_routes, required_text};
 
 use crate::exit::{Exit, Failure};
 use crate::ui::{Ui, Verbosity};
@@ -74,7 +74,7 @@ enum Command {
     #[command(name = "__hold-driver", hide = true)]
     HoldDriver(hold_driver::Args),
     /// Starts a campaign
-    Init(init::Args),
+    Init(Box<init::Args>),
     /// Gives a lease back
     Release(release::Args),
     /// Puts completed routes back, to be tested again
@@ -108,7 +108,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Guard(args) => guard::run(&args),
         Command::Heartbeat(args) => heartbeat::run(context, args),
         Command::HoldDriver(args) => hold_driver::run(context, args),
-        Command::Init(args) => init::run(context, args),
+        Command::Init(args) => init::run(context, *args),
         Command::Release(args) => release::run(context, args),
         Command::Requeue(args) => requeue::run(context, args),
         Command::Retry(args) => retry::run(context, args),

@@ -51,7 +51,9 @@ pub(super) fn parse(text: &str) -> RouteMap {
             }
             Event::End(TagEnd::Item) => items = items.saturating_sub(1),
             Event::Start(Tag::Paragraph | Tag::CodeBlock(_)) if items == 0 => {
-                raw.lines().for_each(|line| reader.line(line))
+                for line in raw.lines() {
+                    reader.line(line);
+                }
             }
             _ => {}
         }

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::Route;
 
@@ -108,7 +107,7 @@ fn is_device(name: &str) -> bool {
 }
 
 fn suffixed(base: &str, key: &str, digits: usize) -> Slug {
-    let hash: String = Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = crate::store::sha256_hex(key);
     let room = LONGEST.saturating_sub(2 + SUFFIX_DIGITS[0]);
     // Only ASCII is left in a base.
     let cut = base.get(..base.len().min(room)).unwrap_or(base).trim_end_matches('.');

@@ -139,7 +139,7 @@ pub fn parse_base_url(text: &str) -> Result<Url, SettingsError> {
     let url = Url::parse(text.trim())
         .map_err(|error| bad(format!("is not a URL ({error}); write it as http://host:port")))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(bad(format!("begins with `{}:`, expected http or https", url.scheme())));
+        return Err(bad("is not an http or https address; write it as http://host:port".into()));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(bad(format!(

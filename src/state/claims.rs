@@ -13,9 +13,9 @@ use crate::route::{Route, Slug};
 use crate::store::Ids;
 
 /// How long a lease lives unless told otherwise.
-pub const DEFAULT_LEASE: Duration = Duration::from_secs(15 * 60);
+pub const DEFAULT_LEASE: Duration = Duration::from_mins(15);
 /// The longest lease.
-const LONGEST_LEASE: Duration = Duration::from_secs(7 * 24 * 3600);
+const LONGEST_LEASE: Duration = Duration::from_hours(7 * 24);
 
 open_enum! {
     /// What a route is claimed for.

@@ -165,7 +165,7 @@ impl Explain for StateError {
             Self::Ambiguous { .. } => "see what a repair would do with `agent-test check --repair --dry-run`".into(),
             Self::Newer { .. } => "use the newer agent-test; this one only reads the file".into(),
             Self::Exists { .. } => "go on with it by `agent-test resume`, or change its routes with `add` and `drop`".into(),
-            Self::UnknownRoute { .. } => "`agent-test status --json` lists the campaign's routes; `add` takes in a new one".into(),
+            Self::UnknownRoute { .. } => "the state file lists the campaign's routes (pending, completed, failed); `add` takes in a new one".into(),
             Self::WrongPlace { doing, place, .. } => match (*doing, place) {
                 ("retry", Place::Completed(_)) => "to test a completed route again, requeue it".into(),
                 ("complete" | "fail" | "claim", Place::Completed(_)) => "requeue the route to test it again".into(),

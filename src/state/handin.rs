@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
 use super::StateError;
 use super::entry::CompletedFacts;
 use super::project::{Project, REPORTS_DIR, SCREENSHOTS_DIR};
@@ -65,7 +63,7 @@ pub(super) fn read_report(
             let bugs = if bugs_count == 1 { "1 bug".to_owned() } else { format!("{bugs_count} bugs") };
             format!("{} operations, {} failed, {bugs}", operations_count.total, operations_count.failed)
         }),
-        report_sha256: Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect(),
+        report_sha256: store::sha256_hex(&bytes),
     };
     Ok(facts)
 }

@@ -18,6 +18,7 @@
 mod campaign;
 mod check;
 mod claims;
+mod document;
 mod entry;
 mod error;
 mod files;
@@ -34,6 +35,7 @@ mod testing;
 
 pub use check::{Finding, Repair};
 pub use claims::{Claim, ClaimPhase, ClaimRequest, DEFAULT_LEASE, Lease, parse_lease};
+pub use document::StateFile;
 pub use entry::{Completed, CompletedFacts, Failed, Pending, ReviewStatus};
 pub use error::StateError;
 pub use handin::count_operations;

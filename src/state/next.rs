@@ -2,13 +2,16 @@
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::model::{State, stamp};
 use crate::route::Route;
+use crate::store;
 
 /// The line in FINAL-REPORT.md that carries the digest begins so.
 const MARK: &str = "<!-- agent-test digest:";
+
+/// Hex digits of a digest.
+const DIGEST_DIGITS: usize = 32;
 
 /// What comes next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -100,13 +103,8 @@ pub fn digest(state: &State) -> String {
         .chain(state.pending().iter().map(|entry| format!("pending\t{:?}", entry.route.as_str())))
         .collect();
     lines.sort_unstable();
-    let mut hash = Sha256::new();
-    hash.update(format!("{}\n{}\n", state.project(), state.base_url()));
-    for line in lines {
-        hash.update(line);
-        hash.update("\n");
-    }
-    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    let text = format!("{}\n{}\n{}\n", state.project(), state.base_url(), lines.join("\n"));
+    store::sha256_hex(text).chars().take(DIGEST_DIGITS).collect()
 }
 
 /// The line that carries a digest in FINAL-REPORT.md.

@@ -27,7 +27,7 @@ pub const OWN_DIR: &str = ".agent-test";
 pub const FINAL_REPORT: &str = "FINAL-REPORT.md";
 
 /// Litter in the folders of outputs, where writers take no lock, is swept at this age.
-const OLD_LITTER: Duration = Duration::from_secs(3600);
+const OLD_LITTER: Duration = Duration::from_hours(1);
 
 /// A project directory. Cheap to clone.
 #[derive(Clone)]

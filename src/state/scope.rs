@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::StateError;
 use super::entry::Pending;
 use super::model::{Place, State};
 use crate::route::Route;
 use crate::settings::Overrides;
+use crate::store;
 
 /// A campaign to begin.
 #[derive(Clone, Debug)]
@@ -52,12 +52,7 @@ fn scope_digest(routes: &[Route]) -> String {
     let mut keys: Vec<_> = routes.iter().map(Route::key).collect();
     keys.sort_unstable();
     keys.dedup();
-    let mut hash = Sha256::new();
-    for key in keys {
-        hash.update(key.as_bytes());
-        hash.update(b"\n");
-    }
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    store::sha256_hex(keys.join("\n")).chars().take(16).collect()
 }
 
 impl State {

@@ -84,7 +84,7 @@ fn a_new_campaign_has_the_known_shape() {
         "/a",
         "/b"
       ],
-      "scope": "c9c85f71e6f8acdc"
+      "scope": "920e113638336091"
     }
     "#);
 }
@@ -190,6 +190,35 @@ fn a_requeued_route_gets_its_unknown_keys_back() {
     state.complete(&route("/settings/p0"), &facts("x"), None, now()).unwrap();
     let text = written(&state).render();
     assert!(text.contains("\"model\": \"m\""), "{text}");
+}
+
+#[test]
+fn what_agents_write_and_what_we_write_fits_the_schema() {
+    let schema = serde_json::to_value(schemars::schema_for!(StateFile)).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let mut state = State::parse(include_str!("../../tests/fixtures/state/unknown-keys.json")).unwrap();
+    let ids = Ids::counted();
+    state.retry(&[], now()).unwrap();
+    state.claim(&request(&[], 2), now(), &ids).unwrap();
+    state.crash(&route("/tools/export"), None, "gone", now()).unwrap();
+    state.complete(&route("/products/q2"), &facts("x"), None, now()).unwrap();
+    state.review_fail(&route("/settings/p1"), "no", None, now()).unwrap();
+    state.requeue(&[route("/settings/p0")], now()).unwrap();
+    state.fail(&route("/settings/p0"), "no", None, now()).unwrap();
+    state.add(&[route("/A b"), route("/x")]);
+    state.drop_routes(&[route("/x")], now()).unwrap();
+    state.block("down");
+    state.report_written("d", now());
+    let text = {
+        state.settle(now());
+        state.render()
+    };
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let read: StateFile = serde_json::from_str(&text).unwrap();
+    assert_eq!(read.meta.total_routes, 7);
+    assert_eq!(read.attempts.values().filter(|attempts| !attempts.errors.is_empty()).count(), 2);
 }
 
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use super::StoreError;
 use super::write::refuse_read_only_directory;
 
 /// How long a command waits for another one, unless the environment says otherwise.
-pub const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+pub const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How long to wait for the lock: `AGENT_TEST_LOCK_TIMEOUT` in seconds, or the default.
 #[must_use]
@@ -40,15 +40,14 @@ impl FileLock {
             match file.try_lock() {
                 // A file that was deleted and made anew in the meantime would lock nobody out.
                 Ok(()) if is_current(&file, path) => return Ok(Self { _file: file }),
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {}
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(source)) => return Err(StoreError::Write { path: path.into(), source }),
             }
             let waited = start.elapsed();
             if waited >= timeout {
                 return Err(StoreError::Locked { path: path.into(), waited });
             }
-            std::thread::sleep(wait.min(timeout - waited));
+            std::thread::sleep(wait.min(timeout.saturating_sub(waited)));
             wait = (wait * 2).min(Duration::from_millis(25));
         }
     }

@@ -11,6 +11,7 @@
 //! * Litter of a killed writer is swept only under the lock, or when it is old.
 
 mod clock;
+mod digest;
 mod error;
 mod evidence;
 mod files;
@@ -19,6 +20,7 @@ mod lock;
 mod write;
 
 pub use clock::Clock;
+pub use digest::sha256_hex;
 pub use error::StoreError;
 pub use evidence::{fresh_evidence_dir, remove_tree, write_evidence};
 pub use files::{

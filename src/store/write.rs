@@ -35,15 +35,14 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
                 keep_mode_and_owner(file, old)?;
             }
             file.write_all(bytes)?;
-            written = Some(identity(&file.metadata()?));
+            written = Some(file.metadata()?);
             Ok::<_, io::Error>(())
         });
         let source = match result.map_err(io::Error::from) {
             Ok(()) => return Ok(()),
             Err(source) => source,
         };
-        let stands = std::fs::metadata(&target).ok().map(|data| identity(&data));
-        if written.is_some() && written.as_ref().is_some_and(Option::is_some) && written == stands {
+        if written.is_some_and(|written| stands_at(&target, &written)) {
             return Err(StoreError::NotDurable { path: path.into(), source });
         }
         // Somebody else's sweep took our temporary directory away.
@@ -97,16 +96,16 @@ fn keep_mode_and_owner(_: &std::fs::File, _: &std::fs::Metadata) -> io::Result<(
     Ok(())
 }
 
-/// Device and inode, where there is such a thing.
+/// Whether the file that was written is the one that stands at the target now.
 #[cfg(unix)]
-fn identity(data: &std::fs::Metadata) -> Option<(u64, u64)> {
+fn stands_at(target: &Path, written: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
-    Some((data.dev(), data.ino()))
+    std::fs::metadata(target).is_ok_and(|there| (there.dev(), there.ino()) == (written.dev(), written.ino()))
 }
 
 #[cfg(not(unix))]
-fn identity(_: &std::fs::Metadata) -> Option<(u64, u64)> {
-    None
+fn stands_at(_: &Path, _: &std::fs::Metadata) -> bool {
+    false
 }
 
 /// Removes what killed writers left in this directory, when it is at least this old. Best effort.
@@ -174,7 +173,7 @@ mod tests {
         std::fs::write(dir.path().join(".atomicwriteAbC/tmpfile.tmp"), "x").unwrap();
         std::fs::create_dir(dir.path().join(".atomicwriteOther")).unwrap();
         std::fs::write(dir.path().join(".atomicwriteOther/mine"), "x").unwrap();
-        sweep(dir.path(), Duration::from_secs(3600));
+        sweep(dir.path(), Duration::from_hours(1));
         assert!(dir.path().join(".atomicwriteAbC").exists());
         sweep(dir.path(), Duration::ZERO);
         assert!(!dir.path().join(".atomicwriteAbC").exists());

@@ -9,7 +9,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization;
 use url::Url;
 
@@ -59,8 +58,7 @@ pub fn legacy(action: &str, tool: &str, error_code: &str) -> String {
 
 fn hash(parts: &[&str]) -> String {
     let joined: Vec<String> = parts.iter().map(|part| part.nfc().collect::<String>()).collect();
-    let digest = Sha256::digest(joined.join("\0").as_bytes());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    crate::store::sha256_hex(joined.join("\0")).chars().take(16).collect()
 }
 
 /// Collapses white space and removes private-use characters (icon fonts).
