@@ -19,10 +19,14 @@ mod hold_driver;
 mod init;
 mod progress;
 mod release;
+mod report;
 mod requeue;
+mod resume;
 mod retry;
 mod review;
+mod run;
 mod schema;
+mod signals;
 mod slug;
 mod status;
 mod unblock;
@@ -77,12 +81,15 @@ enum Command {
     Init(Box<init::Args>),
     /// Gives a lease back
     Release(release::Args),
+    Report(report::Args),
     /// Puts completed routes back, to be tested again
     Requeue(requeue::Args),
+    Resume(Box<resume::Args>),
     /// Puts failed routes back, to be tried again
     Retry(retry::Args),
     /// Hands in the review of a route
     Review(review::Args),
+    Run(Box<run::Args>),
     Schema(schema::Args),
     /// Prints the file-safe name of a route
     Slug(slug::Args),
@@ -110,9 +117,12 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::HoldDriver(args) => hold_driver::run(context, args),
         Command::Init(args) => init::run(context, *args),
         Command::Release(args) => release::run(context, args),
+        Command::Report(args) => report::run(context, args),
         Command::Requeue(args) => requeue::run(context, args),
+        Command::Resume(args) => resume::run(context, *args),
         Command::Retry(args) => retry::run(context, args),
         Command::Review(args) => review::run(context, args),
+        Command::Run(args) => run::run(context, *args),
         Command::Schema(args) => schema::run(context, args),
         Command::Slug(args) => slug::run(context, args),
         Command::Status(args) => status::run(context, args),

@@ -42,6 +42,12 @@ impl Progress {
         Self { ui: ui.clone(), inner: Arc::new(Mutex::new(Inner { all, overall, workers, actions })) }
     }
 
+    /// So many routes were done before.
+    pub(crate) fn with_done(self, routes: usize) -> Self {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).overall.set_position(routes as u64);
+        self
+    }
+
     /// The sink that draws.
     pub(crate) fn events(&self) -> Events {
         let this = self.clone();
@@ -61,6 +67,7 @@ impl Progress {
         let worker = event.worker.unwrap_or(0);
         match &event.kind {
             EventKind::PhaseStarted { phase, routes } => {
+                let phase = phase.replace('_', " ");
                 inner.overall.set_message(phase.clone());
                 self.say(&inner, &format!("{phase}: {routes} {}", if *routes == 1 { "route" } else { "routes" }));
             }
@@ -103,7 +110,12 @@ impl Progress {
                 let warn = || self.ui.warn(text);
                 if self.ui.is_terminal() { inner.all.suspend(warn) } else { warn() }
             }
-            EventKind::RouteReviewed { .. } | EventKind::ReportWritten { .. } | EventKind::ScreenLooked { .. } | EventKind::StepDone { .. } => {}
+            EventKind::RouteReviewed { route, bugs } => {
+                let bugs = if *bugs == 1 { "1 bug".to_owned() } else { format!("{bugs} bugs") };
+                self.ui.detail(format!("reviewed {route}: {bugs}"));
+            }
+            EventKind::ReportWritten { path } => self.say(&inner, &format!("written {path}")),
+            EventKind::ScreenLooked { .. } | EventKind::StepDone { .. } => {}
         }
     }
 

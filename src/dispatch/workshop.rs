@@ -10,7 +10,7 @@ use url::Url;
 use super::run_log::RunLog;
 use crate::browser::driver::{Driver, DriverError, DriverOptions, default_runtime_dir, reach_webdriver};
 use crate::browser::{Launcher, install_tls};
-use crate::event::{EventKind, Events};
+use crate::event::Events;
 use crate::exit::{Exit, Explain};
 use crate::explore::{Credentials, ExploreError, Plan, Shared, explore};
 use crate::maze::RouteReport;
@@ -333,9 +333,4 @@ async fn reach(client: &reqwest::Client, base: &Url) -> Result<(), DispatchError
         }
         unreachable(base, cause)
     })
-}
-
-/// Tells of a report that was completed.
-pub(crate) fn completed(route: &Route, report: &RouteReport) -> EventKind {
-    EventKind::RouteCompleted { route: route.to_string(), report: Box::new(report.clone()) }
 }
