@@ -66,15 +66,10 @@ pub(super) async fn work(
     events: &Events,
     stop: &mut watch::Receiver<bool>,
 ) -> Ending {
-    let crew = Crew {
-        project: project.clone(),
-        workshop: workshop.clone(),
-        events: events.clone(),
-        name: name.to_owned(),
-    };
+    let crew =
+        Crew { project: project.clone(), workshop: workshop.clone(), events: events.clone(), name: name.to_owned() };
     let (halt, _) = watch::channel(Halt::No);
-    let mut set: JoinSet<Ending> =
-        (0..workers).map(|number| worker(crew.clone(), number, halt.subscribe())).collect();
+    let mut set: JoinSet<Ending> = (0..workers).map(|number| worker(crew.clone(), number, halt.subscribe())).collect();
     let mut first = Ending::NoMore;
     let mut stopped = false;
     loop {
@@ -157,7 +152,7 @@ impl Crew {
     ) -> Result<Option<Ending>, CampaignError> {
         let mut subagent = {
             let (workshop, route, slug) = (self.workshop.clone(), claim.route.clone(), claim.slug.clone());
-            tokio::spawn(async move { workshop.explore(number, &route, &slug).await })
+            tokio::spawn(async move { Box::pin(workshop.explore(number, &route, &slug)).await })
         };
         let mut beat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
         let finished = loop {

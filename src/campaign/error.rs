@@ -52,7 +52,9 @@ impl Explain for CampaignError {
             Self::Driver { .. } => {
                 Some("`agent-test doctor` checks the browser; fewer --workers need less memory".to_owned())
             }
-            Self::Worker(_) => Some("`agent-test resume` goes on; please report this as a fault of agent-test".to_owned()),
+            Self::Worker(_) => {
+                Some("`agent-test resume` goes on; please report this as a fault of agent-test".to_owned())
+            }
         }
     }
 

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::maze::{ActionTree, PageInfo, RouteReport, RouteStatus};
-use crate::report::{Aggregate, CampaignInput, FailedRoute, ReviewStatus, RouteInput, final_html, final_markdown, junit};
+use crate::report::{
+    Aggregate, CampaignInput, FailedRoute, ReviewStatus, RouteInput, final_html, final_markdown, junit,
+};
 use crate::route::Slug;
 use crate::state::{self, Completed, FINAL_REPORT, Next, Project, REPORTS_DIR, SCREENSHOTS_DIR, State};
 use crate::store;
@@ -85,7 +87,8 @@ pub fn write_reports(project: &Project) -> Result<Written, CampaignError> {
 /// A tested route with its files, or why its report cannot be had.
 pub(super) fn route_input(project: &Project, entry: &Completed, slug: &Slug) -> Result<RouteInput, String> {
     let file = entry.report_file.clone().unwrap_or_else(|| format!("{REPORTS_DIR}/{slug}.json"));
-    let bytes = store::read_bytes(&project.root().join(&file)).map_err(|_| format!("its report `{file}` cannot be read"))?;
+    let bytes =
+        store::read_bytes(&project.root().join(&file)).map_err(|_| format!("its report `{file}` cannot be read"))?;
     let report = serde_json::from_slice(&bytes).map_err(|error| format!("`{file}` is not a route report: {error}"))?;
     Ok(with_report(project, entry, slug, report))
 }

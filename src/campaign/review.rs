@@ -27,7 +27,8 @@ pub(super) fn review_routes(
         let slug = state.slug(route);
         let noted = match route_input(project, entry, &slug) {
             Ok(input) => {
-                let review = review(&input.report, &input.slug, &input.screenshots_dir, input.screenshot_files.as_ref());
+                let review =
+                    review(&input.report, &input.slug, &input.screenshots_dir, input.screenshot_files.as_ref());
                 let path = project.bug_report_path(&slug);
                 store::write_atomic(&path, bugs_markdown(&input.report, &review, &input.screenshots_dir).as_bytes())?;
                 project.review_complete(route, &path, None).map(|_| Some(review.bugs.len()))

@@ -63,7 +63,8 @@ pub async fn run(
     let mut runs = Vec::new();
     let ended = phases(project, options, clock, events, &mut stop, &name, &mut runs).await;
     let mine = name.clone();
-    let released = blocking(project, move |project| project.release_where(|lease| lease.worker.starts_with(&mine))).await;
+    let released =
+        blocking(project, move |project| project.release_where(|lease| lease.worker.starts_with(&mine))).await;
     let ended = ended?;
     released?;
     Ok(Outcome { ended, runs })

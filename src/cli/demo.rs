@@ -103,10 +103,7 @@ async fn campaign(context: &Context, options: Options, out: &Path, workers: Opti
         webdriver: None,
         known: Vec::new(),
         confirm: true,
-        credentials: Some(Credentials {
-            username: demo::USERNAME.to_owned(),
-            password: demo::PASSWORD.to_owned(),
-        }),
+        credentials: Some(Credentials { username: demo::USERNAME.to_owned(), password: demo::PASSWORD.to_owned() }),
     };
     let outcome = super::run::drive(context, &project, &workshop, stop).await?;
     let ledger = server.ledger();
@@ -147,7 +144,8 @@ async fn campaign(context: &Context, options: Options, out: &Path, workers: Opti
 /// The demo's directory is new, empty, or an earlier demo's.
 fn refuse_strangers(context: &Context, out: &Path) -> Result<(), Failure> {
     let project = Project::open(out, context.clock.clone());
-    let is_ours = if project.has_state() { project.read()?.project() == PROJECT } else { store::file_names(out)?.is_empty() };
+    let is_ours =
+        if project.has_state() { project.read()?.project() == PROJECT } else { store::file_names(out)?.is_empty() };
     if is_ours {
         return Ok(());
     }
@@ -172,7 +170,8 @@ fn text(score: &Score, state: &crate::state::State) -> String {
     out.push_str(&format!("\nfalse bugs        {}{}", score.false_bugs.len(), list(false_bugs)));
     out.push_str(&format!("\nelements          {} of {} visited", score.elements_visited, score.elements_listed));
     if !score.elements_missed.is_empty() {
-        let missed = score.elements_missed.iter().map(|missed| format!("{} > {}", missed.route, missed.path.join(" > ")));
+        let missed =
+            score.elements_missed.iter().map(|missed| format!("{} > {}", missed.route, missed.path.join(" > ")));
         out.push_str(&format!(", missed:{}", list(missed.collect())));
     }
     out.push_str(&format!("\ndeleted           {}\nchanged           {}", score.deleted, score.mutations));

@@ -80,9 +80,13 @@ fn relative(context: &Context, path: &std::path::Path) -> String {
 pub(crate) fn text(report: &RouteReport, path: &str) -> String {
     let mut out = format!("{}  {}  {}\n", report.route, report.status, report.summary.clone().unwrap_or_default());
     for bug in &report.bugs {
-        let more = if bug.also_at.is_empty() { String::new() } else { format!(" (and {} more places)", bug.also_at.len()) };
+        let more =
+            if bug.also_at.is_empty() { String::new() } else { format!(" (and {} more places)", bug.also_at.len()) };
         let doubt = if bug.confirmed == Some(false) { " [not confirmed]" } else { "" };
-        out.push_str(&format!("  {:<8}  {}{more}{doubt}\n            {}\n", bug.severity, bug.location, bug.description));
+        out.push_str(&format!(
+            "  {:<8}  {}{more}{doubt}\n            {}\n",
+            bug.severity, bug.location, bug.description
+        ));
     }
     for limit in &report.limits {
         out.push_str(&format!("  limit     {limit}\n"));

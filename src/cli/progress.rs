@@ -27,8 +27,11 @@ impl Progress {
     pub(crate) fn new(ui: &Ui, workers: usize, routes: usize) -> Self {
         let all = MultiProgress::with_draw_target(ui.progress_target());
         let overall = all.add(ProgressBar::new(routes as u64));
-        let style = |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        overall.set_style(style("{prefix:>8} {bar:28.cyan} {pos}/{len} routes  {elapsed}  {msg}").progress_chars("█▉▊▋▌▍▎▏ "));
+        let style =
+            |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        overall.set_style(
+            style("{prefix:>8} {bar:28.cyan} {pos}/{len} routes  {elapsed}  {msg}").progress_chars("█▉▊▋▌▍▎▏ "),
+        );
         overall.set_prefix("campaign");
         let workers: Vec<ProgressBar> = (0..workers)
             .map(|worker| {
@@ -93,7 +96,9 @@ impl Progress {
                 }
                 self.ui.detail(format!("  {}: {result}", path.join(" > ")));
             }
-            EventKind::BugFound { bug, .. } => self.say(&inner, &format!("  {}: {} ({})", bug.severity, bug.description, bug.location)),
+            EventKind::BugFound { bug, .. } => {
+                self.say(&inner, &format!("  {}: {} ({})", bug.severity, bug.description, bug.location))
+            }
             EventKind::RouteCompleted { route, report } => {
                 inner.overall.inc(1);
                 let seconds = report.duration_ms.unwrap_or(0) as f64 / 1000.0;

@@ -63,8 +63,7 @@ pub(crate) async fn drive(
 ) -> Result<Outcome, Failure> {
     let counts = project.read()?.counts();
     let workers = (options.settings.workers as usize).min(counts.pending);
-    let progress =
-        Progress::new(&context.ui, workers, counts.total_routes).with_done(counts.tested + counts.failed);
+    let progress = Progress::new(&context.ui, workers, counts.total_routes).with_done(counts.tested + counts.failed);
     let outcome = campaign::run(project, options, &context.clock, &progress.events(), stop).await;
     progress.finish();
     Ok(outcome?)
@@ -176,7 +175,10 @@ pub(crate) fn text(aggregate: &Aggregate, with_reports: bool) -> String {
     }
     if with_reports {
         let dir = crate::state::REPORTS_DIR;
-        out.push_str(&format!("report    {dir}/FINAL-REPORT.html\n          {dir}/{}\n          {dir}/junit.xml\n", crate::state::FINAL_REPORT));
+        out.push_str(&format!(
+            "report    {dir}/FINAL-REPORT.html\n          {dir}/{}\n          {dir}/junit.xml\n",
+            crate::state::FINAL_REPORT
+        ));
     }
     out
 }

@@ -126,7 +126,12 @@ impl Workshop {
     ///
     /// # Errors
     /// [`DispatchError`].
-    pub async fn open(project: Project, options: WorkshopOptions, clock: Clock, events: Events) -> Result<Self, DispatchError> {
+    pub async fn open(
+        project: Project,
+        options: WorkshopOptions,
+        clock: Clock,
+        events: Events,
+    ) -> Result<Self, DispatchError> {
         install_tls();
         let credentials = match &options.credentials {
             Some(credentials) => Some(credentials.clone()),
@@ -146,7 +151,7 @@ impl Workshop {
             storage_state: options.settings.storage_state.clone(),
         };
         let log = RunLog::begin(project.root(), options.base.as_str(), settings, clock.now())?;
-        super::run_log::sweep_litter(project.root(), Duration::from_secs(3600));
+        super::run_log::sweep_litter(project.root(), Duration::from_hours(1));
         let (launcher, webdriver) = match &options.webdriver {
             Some(url) => {
                 reach_webdriver(url).await?;
@@ -193,7 +198,12 @@ impl Workshop {
     ///
     /// # Errors
     /// [`DispatchError`]: the route is to be tried again.
-    pub async fn explore(&self, worker: usize, route: &Route, slug: &Slug) -> Result<(RouteReport, PathBuf), DispatchError> {
+    pub async fn explore(
+        &self,
+        worker: usize,
+        route: &Route,
+        slug: &Slug,
+    ) -> Result<(RouteReport, PathBuf), DispatchError> {
         let plan = Plan {
             route: route.clone(),
             slug: slug.clone(),
@@ -210,7 +220,7 @@ impl Workshop {
             shared: self.shared.clone(),
             confirm: self.options.confirm,
         };
-        let explored = match explore(&plan).await {
+        let explored = match Box::pin(explore(&plan)).await {
             Ok(explored) => explored,
             Err(error) => {
                 self.abandon(route, slug);
@@ -251,7 +261,8 @@ impl Workshop {
     /// Remembers what of the shared header and navigation this route explored, for later sessions of the campaign.
     fn keep_navigation(&self, route: &Route) -> Result<(), StoreError> {
         let path = self.project.root().join(NAVIGATION);
-        let _lock = store::FileLock::acquire(&self.project.root().join(".agent-test/navigation.lock"), store::lock_timeout())?;
+        let _lock =
+            store::FileLock::acquire(&self.project.root().join(".agent-test/navigation.lock"), store::lock_timeout())?;
         let mut all = known_navigation(self.project.root());
         for (key, owner) in self.shared.all() {
             if owner == route.as_str() {
@@ -281,7 +292,10 @@ fn credentials(settings: &Settings) -> Result<Option<Credentials>, DispatchError
     let get = |name: &str| crate::env::get(name);
     if let Some(login) = &settings.login {
         let read = |name: &str, other: &str| {
-            get(name).or_else(|| (name == crate::env::USERNAME || name == crate::env::PASSWORD).then(|| get(other)).flatten())
+            get(name)
+                .or_else(|| {
+                    (name == crate::env::USERNAME || name == crate::env::PASSWORD).then(|| get(other)).flatten()
+                })
                 .ok_or_else(|| DispatchError::NoCredential(name.to_owned()))
         };
         return Ok(Some(Credentials {

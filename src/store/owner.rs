@@ -51,8 +51,11 @@ impl FromStr for Owner {
 fn machine() -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().replace(['/', ' '], "-");
     let namespace = std::fs::read_link("/proc/self/ns/pid").ok();
-    let namespace: String =
-        namespace.iter().flat_map(|link| link.to_string_lossy().chars().collect::<Vec<_>>()).filter(char::is_ascii_digit).collect();
+    let namespace: String = namespace
+        .iter()
+        .flat_map(|link| link.to_string_lossy().chars().collect::<Vec<_>>())
+        .filter(char::is_ascii_digit)
+        .collect();
     format!("{host}.{namespace}")
 }
 
