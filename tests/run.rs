@@ -121,7 +121,7 @@ fn kill(child: &Child, signal: Signal) {
 }
 
 async fn asked(app: &App) {
-    tokio::time::timeout(Duration::from_secs(60), app.asked.notified()).await.expect("the page is opened");
+    tokio::time::timeout(Duration::from_mins(1), app.asked.notified()).await.expect("the page is opened");
 }
 
 /// Each screenshot that a report names exists, and each one on the disk is named by its report.

@@ -97,7 +97,7 @@ impl Progress {
                 self.ui.detail(format!("  {}: {result}", path.join(" > ")));
             }
             EventKind::BugFound { bug, .. } => {
-                self.say(&inner, &format!("  {}: {} ({})", bug.severity, bug.description, bug.location))
+                self.say(&inner, &format!("  {}: {} ({})", bug.severity, bug.description, bug.location));
             }
             EventKind::RouteCompleted { route, report } => {
                 inner.overall.inc(1);
