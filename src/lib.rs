@@ -6,6 +6,7 @@
 //! | --- | --- | --- |
 //! | top | [`schema`] | the list of every file format, and its JSON Schema |
 //! | 6 | [`cli`] | one file per command: arguments in, one call, text or `--json` out |
+//! | 5 | [`campaign`] | the phases of a campaign: test, review, report; a run goes on from what the state says |
 //! | 5 | [`dispatch`] | one fresh subagent per route; the run log |
 //! | 4 | [`explore`] | walks one route depth-first, makes the maze map |
 //! | 3 | [`replay`] | plays trace steps in a browser, judged by the oracles; the one actor |
@@ -24,6 +25,7 @@
 #![doc(test(attr(deny(warnings))))]
 
 pub mod browser;
+pub mod campaign;
 pub mod cli;
 pub mod demo;
 pub mod dispatch;

@@ -129,13 +129,18 @@ impl Ui {
                 "exitCode": failure.exit.code(),
             }));
         }
+        self.error(failure);
+        failure.exit
+    }
+
+    /// Says a failure on stderr; the document is the caller's.
+    pub fn error(&self, failure: &Failure) {
         let label = self.paint("31", "error:");
         let mut text = format!("{label} {}", failure.message);
         if let Some(hint) = &failure.hint {
             text.push_str(&format!("\n{} {hint}", self.paint("36", "hint:")));
         }
         write_line(&mut std::io::stderr().lock(), &text);
-        failure.exit
     }
 
     /// The text in an ANSI colour, where colour is wanted.

@@ -9,6 +9,7 @@ mod doctor; // what is missing on a machine, and what to do about it
 mod driver; // the driver process: found, started, and dead with its browsers however its owner ends
 mod report; // the HTML report in a real browser
 mod route_map; // the route map's example, discovery from a list, selection
+mod run; // whole campaigns: run, interrupted, killed, resumed, reported
 mod sandbox;
 mod schema; // the list of formats, `schemas/`, and `agent-test schema`
 mod skills; // the skills' form, and every command in them

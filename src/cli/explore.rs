@@ -1,15 +1,13 @@
 //! `agent-test explore`: the built-in explorer alone, no campaign needed.
 
 use serde_json::json;
-use url::Url;
 
 use super::context::Context;
 use super::progress::Progress;
-use crate::dispatch::{Workshop, WorkshopOptions};
+use crate::dispatch::Workshop;
 use crate::exit::{Exit, Failure};
 use crate::maze::{RouteReport, Severity};
 use crate::route::{Route, Slugs};
-use crate::settings::{Config, Overrides, Settings, parse_base_url, resolve};
 use crate::state::Project;
 
 /// Explore routes by themselves, without a campaign
@@ -27,24 +25,10 @@ pub(crate) struct Args {
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let routes: Vec<Route> = args.routes.iter().map(|text| Route::parse(text)).collect::<Result<_, _>>()?;
     let project = Project::open(&context.project, context.clock.clone());
-    let campaign = if project.has_state() {
-        let state = project.read()?;
-        Config { base_url: Some(state.base_url()).filter(|url| !url.is_empty()), ..state.config() }
-    } else {
-        Config::default()
-    };
-    let config = resolve(args.engine.config(), &context.project, campaign)?;
-    let base = base_url(&config)?;
-    let settings = Settings::from(config.settings);
+    let state = if project.has_state() { Some(project.read()?) } else { None };
+    let options = args.engine.workshop(context, state.as_ref(), routes.clone(), None)?;
     let mut slugs = Slugs::default();
     let jobs: Vec<_> = routes.iter().map(|route| (route.clone(), slugs.give(route))).collect();
-    let options = WorkshopOptions {
-        base,
-        settings,
-        webdriver: args.engine.webdriver.clone(),
-        known: routes.clone(),
-        confirm: !args.engine.no_confirm,
-    };
     let progress = Progress::new(&context.ui, 1, routes.len());
     let outcome = super::block_on(async {
         let workshop = Workshop::open(project, options, context.clock.clone(), progress.events()).await?;
@@ -54,7 +38,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             tokio::select! {
                 explored = work => done.push(explored?),
                 _ = tokio::signal::ctrl_c() => {
-                    workshop.abandon(route);
+                    workshop.abandon(route, slug);
                     let _ = workshop.close().await;
                     return Err(Failure::engine("interrupted", format!("interrupted while exploring {route}")));
                 }
@@ -92,43 +76,21 @@ fn relative(context: &Context, path: &std::path::Path) -> String {
     path.strip_prefix(&context.project).unwrap_or(path).display().to_string()
 }
 
-/// The address of the application, or what to do without one.
-pub(crate) fn base_url(config: &Config) -> Result<Url, Failure> {
-    let Some(text) = &config.base_url else {
-        return Err(Failure::usage("no_base_url", "the address of the application is not known")
-            .hinted(format!("name it with --base-url, in {}, or in `agent-test.toml`", crate::env::BASE_URL)));
-    };
-    Ok(parse_base_url(text)?)
-}
-
 /// A route's outcome for a person.
 pub(crate) fn text(report: &RouteReport, path: &str) -> String {
     let mut out = format!("{}  {}  {}\n", report.route, report.status, report.summary.clone().unwrap_or_default());
     for bug in &report.bugs {
-        let more = if bug.also_at.is_empty() { String::new() } else { format!(" (and {} more places)", bug.also_at.len()) };
+        let more =
+            if bug.also_at.is_empty() { String::new() } else { format!(" (and {} more places)", bug.also_at.len()) };
         let doubt = if bug.confirmed == Some(false) { " [not confirmed]" } else { "" };
-        out.push_str(&format!("  {:<8}  {}{more}{doubt}\n            {}\n", bug.severity, bug.location, bug.description));
+        out.push_str(&format!(
+            "  {:<8}  {}{more}{doubt}\n            {}\n",
+            bug.severity, bug.location, bug.description
+        ));
     }
     for limit in &report.limits {
         out.push_str(&format!("  limit     {limit}\n"));
     }
     out.push_str(&format!("  report    {path}\n"));
     out
-}
-
-impl super::engine::EngineArgs {
-    /// What the flags say.
-    pub(crate) fn config(&self) -> Config {
-        Config {
-            base_url: self.base_url.clone(),
-            project: None,
-            settings: Overrides {
-                safe_to_mutate: self.safe_to_mutate.then_some(true),
-                allow_request: (!self.allow_request.is_empty()).then(|| self.allow_request.clone()),
-                own_origins: (!self.own_origin.is_empty()).then(|| self.own_origin.clone()),
-                storage_state: self.storage_state.clone(),
-                ..Overrides::default()
-            },
-        }
-    }
 }

@@ -7,22 +7,26 @@ mod claim;
 mod complete;
 mod context;
 mod demo;
+mod discover;
 mod doctor;
+mod drop;
 mod engine;
 mod explore;
-mod guard;
-mod hold_driver;
-mod progress;
-mod schema;
-mod discover;
-mod drop;
 mod fail;
+mod guard;
 mod heartbeat;
+mod hold_driver;
 mod init;
+mod progress;
 mod release;
+mod report;
 mod requeue;
+mod resume;
 mod retry;
 mod review;
+mod run;
+mod schema;
+mod signals;
 mod slug;
 mod status;
 mod unblock;
@@ -48,14 +52,6 @@ pub struct Cli {
 /// One variant per command. Add: the variant here, its line in `dispatch`, its file.
 #[derive(Debug, Subcommand)]
 enum Command {
-    Demo(demo::Args),
-    Doctor(doctor::Args),
-    Explore(explore::Args),
-    #[command(name = "__guard", hide = true)]
-    Guard(guard::Args),
-    #[command(name = "__hold-driver", hide = true)]
-    HoldDriver(hold_driver::Args),
-    Schema(schema::Args),
     /// Takes new routes into the campaign
     Add(add::Args),
     /// Stops the campaign with a reason
@@ -66,24 +62,35 @@ enum Command {
     Claim(claim::Args),
     /// Hands in a route's report
     Complete(complete::Args),
+    Demo(demo::Args),
     /// Writes ROUTE_MAP.md
     Discover(discover::Args),
+    Doctor(doctor::Args),
     /// Takes pending routes out of the campaign
     Drop(drop::Args),
+    Explore(explore::Args),
     /// Notes that a route could not be tested
     Fail(fail::Args),
+    #[command(name = "__guard", hide = true)]
+    Guard(guard::Args),
     /// Lengthens a lease
     Heartbeat(heartbeat::Args),
+    #[command(name = "__hold-driver", hide = true)]
+    HoldDriver(hold_driver::Args),
     /// Starts a campaign
     Init(Box<init::Args>),
     /// Gives a lease back
     Release(release::Args),
+    Report(report::Args),
     /// Puts completed routes back, to be tested again
     Requeue(requeue::Args),
+    Resume(Box<resume::Args>),
     /// Puts failed routes back, to be tried again
     Retry(retry::Args),
     /// Hands in the review of a route
     Review(review::Args),
+    Run(Box<run::Args>),
+    Schema(schema::Args),
     /// Prints the file-safe name of a route
     Slug(slug::Args),
     /// Shows where the campaign stands and what comes next
@@ -94,26 +101,29 @@ enum Command {
 
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
     match command {
-        Command::Demo(args) => demo::run(context, args),
-        Command::Doctor(args) => doctor::run(context, args),
-        Command::Explore(args) => explore::run(context, args),
-        Command::Guard(args) => guard::run(&args),
-        Command::HoldDriver(args) => hold_driver::run(context, args),
-        Command::Schema(args) => schema::run(context, args),
         Command::Add(args) => add::run(context, args),
         Command::Block(args) => block::run(context, args),
         Command::Check(args) => check::run(context, args),
         Command::Claim(args) => claim::run(context, args),
         Command::Complete(args) => complete::run(context, args),
+        Command::Demo(args) => demo::run(context, args),
         Command::Discover(args) => discover::run(context, args),
+        Command::Doctor(args) => doctor::run(context, args),
         Command::Drop(args) => drop::run(context, args),
+        Command::Explore(args) => explore::run(context, args),
         Command::Fail(args) => fail::run(context, args),
+        Command::Guard(args) => guard::run(&args),
         Command::Heartbeat(args) => heartbeat::run(context, args),
+        Command::HoldDriver(args) => hold_driver::run(context, args),
         Command::Init(args) => init::run(context, *args),
         Command::Release(args) => release::run(context, args),
+        Command::Report(args) => report::run(context, args),
         Command::Requeue(args) => requeue::run(context, args),
+        Command::Resume(args) => resume::run(context, *args),
         Command::Retry(args) => retry::run(context, args),
         Command::Review(args) => review::run(context, args),
+        Command::Run(args) => run::run(context, *args),
+        Command::Schema(args) => schema::run(context, args),
         Command::Slug(args) => slug::run(context, args),
         Command::Status(args) => status::run(context, args),
         Command::Unblock(args) => unblock::run(context, args),

@@ -27,8 +27,11 @@ impl Progress {
     pub(crate) fn new(ui: &Ui, workers: usize, routes: usize) -> Self {
         let all = MultiProgress::with_draw_target(ui.progress_target());
         let overall = all.add(ProgressBar::new(routes as u64));
-        let style = |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        overall.set_style(style("{prefix:>8} {bar:28.cyan} {pos}/{len} routes  {elapsed}  {msg}").progress_chars("█▉▊▋▌▍▎▏ "));
+        let style =
+            |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        overall.set_style(
+            style("{prefix:>8} {bar:28.cyan} {pos}/{len} routes  {elapsed}  {msg}").progress_chars("█▉▊▋▌▍▎▏ "),
+        );
         overall.set_prefix("campaign");
         let workers: Vec<ProgressBar> = (0..workers)
             .map(|worker| {
@@ -40,6 +43,12 @@ impl Progress {
             .collect();
         let actions = vec![0; workers.len()];
         Self { ui: ui.clone(), inner: Arc::new(Mutex::new(Inner { all, overall, workers, actions })) }
+    }
+
+    /// So many routes were done before.
+    pub(crate) fn with_done(self, routes: usize) -> Self {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).overall.set_position(routes as u64);
+        self
     }
 
     /// The sink that draws.
@@ -61,6 +70,7 @@ impl Progress {
         let worker = event.worker.unwrap_or(0);
         match &event.kind {
             EventKind::PhaseStarted { phase, routes } => {
+                let phase = phase.replace('_', " ");
                 inner.overall.set_message(phase.clone());
                 self.say(&inner, &format!("{phase}: {routes} {}", if *routes == 1 { "route" } else { "routes" }));
             }
@@ -86,7 +96,9 @@ impl Progress {
                 }
                 self.ui.detail(format!("  {}: {result}", path.join(" > ")));
             }
-            EventKind::BugFound { bug, .. } => self.say(&inner, &format!("  {}: {} ({})", bug.severity, bug.description, bug.location)),
+            EventKind::BugFound { bug, .. } => {
+                self.say(&inner, &format!("  {}: {} ({})", bug.severity, bug.description, bug.location));
+            }
             EventKind::RouteCompleted { route, report } => {
                 inner.overall.inc(1);
                 let seconds = report.duration_ms.unwrap_or(0) as f64 / 1000.0;
@@ -103,7 +115,12 @@ impl Progress {
                 let warn = || self.ui.warn(text);
                 if self.ui.is_terminal() { inner.all.suspend(warn) } else { warn() }
             }
-            EventKind::RouteReviewed { .. } | EventKind::ReportWritten { .. } | EventKind::ScreenLooked { .. } | EventKind::StepDone { .. } => {}
+            EventKind::RouteReviewed { route, bugs } => {
+                let bugs = if *bugs == 1 { "1 bug".to_owned() } else { format!("{bugs} bugs") };
+                self.ui.detail(format!("reviewed {route}: {bugs}"));
+            }
+            EventKind::ReportWritten { path } => self.say(&inner, &format!("written {path}")),
+            EventKind::ScreenLooked { .. } | EventKind::StepDone { .. } => {}
         }
     }
 

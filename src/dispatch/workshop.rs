@@ -3,13 +3,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use url::Url;
 
 use super::run_log::RunLog;
 use crate::browser::driver::{Driver, DriverError, DriverOptions, default_runtime_dir, reach_webdriver};
 use crate::browser::{Launcher, install_tls};
-use crate::event::{EventKind, Events};
+use crate::event::Events;
 use crate::exit::{Exit, Explain};
 use crate::explore::{Credentials, ExploreError, Plan, Shared, explore};
 use crate::maze::RouteReport;
@@ -99,6 +100,8 @@ pub struct WorkshopOptions {
     pub known: Vec<Route>,
     /// Whether each new bug is played once more.
     pub confirm: bool,
+    /// Who logs in, in place of what the environment says.
+    pub credentials: Option<Credentials>,
 }
 
 /// Everything that one execution shares.
@@ -108,6 +111,8 @@ pub struct Workshop {
     known: Arc<Vec<Route>>,
     credentials: Option<Credentials>,
     launcher: Launcher,
+    webdriver: Url,
+    client: reqwest::Client,
     log: RunLog,
     shared: Shared,
     events: Events,
@@ -121,11 +126,20 @@ impl Workshop {
     ///
     /// # Errors
     /// [`DispatchError`].
-    pub async fn open(project: Project, options: WorkshopOptions, clock: Clock, events: Events) -> Result<Self, DispatchError> {
+    pub async fn open(
+        project: Project,
+        options: WorkshopOptions,
+        clock: Clock,
+        events: Events,
+    ) -> Result<Self, DispatchError> {
         install_tls();
-        let credentials = credentials(&options.settings)?;
+        let credentials = match &options.credentials {
+            Some(credentials) => Some(credentials.clone()),
+            None => credentials(&options.settings)?,
+        };
         let storage_state = storage_state(project.root(), &options.settings)?;
-        reach(&options.base).await?;
+        let client = client(&options.base)?;
+        reach(&client, &options.base).await?;
         for folder in [crate::state::REPORTS_DIR, crate::state::SCREENSHOTS_DIR] {
             store::create_dir(&project.root().join(folder))?;
         }
@@ -137,18 +151,22 @@ impl Workshop {
             storage_state: options.settings.storage_state.clone(),
         };
         let log = RunLog::begin(project.root(), options.base.as_str(), settings, clock.now())?;
-        super::run_log::sweep_litter(project.root(), std::time::Duration::from_secs(3600));
-        let launcher = match &options.webdriver {
+        super::run_log::sweep_litter(project.root(), Duration::from_hours(1));
+        let (launcher, webdriver) = match &options.webdriver {
             Some(url) => {
                 reach_webdriver(url).await?;
-                Launcher::remote(url.clone())
+                (Launcher::remote(url.clone()), url.clone())
             }
-            None => Launcher::own(Driver::start(&DriverOptions::new(default_runtime_dir()?)).await?),
+            None => {
+                let driver = Driver::start(&DriverOptions::new(default_runtime_dir()?)).await?;
+                let url = driver.url().clone();
+                (Launcher::own(driver), url)
+            }
         };
         let known = Arc::new(options.known.clone());
-        let shared = Shared::with(known_navigation(project.root()));
+        let shared = Shared::with(explored_navigation(&project));
         let launcher = launcher.with_storage_state(storage_state);
-        Ok(Self { project, options, known, credentials, launcher, log, shared, events, clock })
+        Ok(Self { project, options, known, credentials, launcher, webdriver, client, log, shared, events, clock })
     }
 
     /// The project.
@@ -163,11 +181,29 @@ impl Workshop {
         self.log.file()
     }
 
+    /// Whether the driver answers.
+    pub async fn has_driver(&self) -> bool {
+        reach_webdriver(&self.webdriver).await.is_ok()
+    }
+
+    /// Whether the application answers.
+    ///
+    /// # Errors
+    /// [`DispatchError::Unreachable`].
+    pub async fn reach(&self) -> Result<(), DispatchError> {
+        reach(&self.client, &self.options.base).await
+    }
+
     /// Explores a route and writes its report; gives back the report with its path.
     ///
     /// # Errors
     /// [`DispatchError`]: the route is to be tried again.
-    pub async fn explore(&self, worker: usize, route: &Route, slug: &Slug) -> Result<(RouteReport, PathBuf), DispatchError> {
+    pub async fn explore(
+        &self,
+        worker: usize,
+        route: &Route,
+        slug: &Slug,
+    ) -> Result<(RouteReport, PathBuf), DispatchError> {
         let plan = Plan {
             route: route.clone(),
             slug: slug.clone(),
@@ -184,13 +220,18 @@ impl Workshop {
             shared: self.shared.clone(),
             confirm: self.options.confirm,
         };
-        let explored = match explore(&plan).await {
+        let explored = match Box::pin(explore(&plan)).await {
             Ok(explored) => explored,
             Err(error) => {
-                self.shared.give_back(route.as_str());
+                self.abandon(route, slug);
                 return Err(error.into());
             }
         };
+        // An application that went down on the way makes every click look like a bug: such a report is worth nothing.
+        if let Err(error) = self.reach().await {
+            self.abandon(route, slug);
+            return Err(error);
+        }
         self.log.add(&explored.flow, &explored.report.bugs)?;
         let path = self.project.report_path(slug);
         let text = serde_json::to_vec_pretty(&explored.report).unwrap_or_default();
@@ -199,9 +240,12 @@ impl Workshop {
         Ok((explored.report, path))
     }
 
-    /// A worker ended without a report: what it had taken is free again.
-    pub fn abandon(&self, route: &Route) {
+    /// A worker ended without a report: what it had taken is free again, and no screenshot stays that nothing names.
+    pub fn abandon(&self, route: &Route, slug: &Slug) {
         self.shared.give_back(route.as_str());
+        if let Err(error) = store::fresh_evidence_dir(&self.project.screenshots_of(slug), "png") {
+            tracing::warn!("cannot clear the screenshots of {route}: {error}");
+        }
     }
 
     /// Joins the run's parts and ends the driver.
@@ -217,10 +261,12 @@ impl Workshop {
     /// Remembers what of the shared header and navigation this route explored, for later sessions of the campaign.
     fn keep_navigation(&self, route: &Route) -> Result<(), StoreError> {
         let path = self.project.root().join(NAVIGATION);
-        let _lock = store::FileLock::acquire(&self.project.root().join(".agent-test/navigation.lock"), store::lock_timeout())?;
+        let _lock =
+            store::FileLock::acquire(&self.project.root().join(".agent-test/navigation.lock"), store::lock_timeout())?;
         let mut all = known_navigation(self.project.root());
         for (key, owner) in self.shared.all() {
-            if owner == route.as_str() && !all.iter().any(|(known, _)| *known == key) {
+            if owner == route.as_str() {
+                all.retain(|(known, _)| *known != key);
                 all.push((key, owner));
             }
         }
@@ -229,7 +275,14 @@ impl Workshop {
     }
 }
 
-/// What earlier sessions explored of the shared header and navigation, where that route's report still stands.
+/// What earlier sessions of this campaign explored of the shared header and navigation: a route that is no longer
+/// completed vouches for nothing.
+fn explored_navigation(project: &Project) -> Vec<(String, String)> {
+    let Ok(state) = project.read() else { return Vec::new() };
+    let done: std::collections::HashSet<&str> = state.completed().iter().map(|entry| entry.route.as_str()).collect();
+    known_navigation(project.root()).into_iter().filter(|(_, owner)| done.contains(owner.as_str())).collect()
+}
+
 fn known_navigation(root: &Path) -> Vec<(String, String)> {
     let text = store::read_to_string_if_exists(&root.join(NAVIGATION)).ok().flatten().unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
@@ -239,7 +292,10 @@ fn credentials(settings: &Settings) -> Result<Option<Credentials>, DispatchError
     let get = |name: &str| crate::env::get(name);
     if let Some(login) = &settings.login {
         let read = |name: &str, other: &str| {
-            get(name).or_else(|| (name == crate::env::USERNAME || name == crate::env::PASSWORD).then(|| get(other)).flatten())
+            get(name)
+                .or_else(|| {
+                    (name == crate::env::USERNAME || name == crate::env::PASSWORD).then(|| get(other)).flatten()
+                })
                 .ok_or_else(|| DispatchError::NoCredential(name.to_owned()))
         };
         return Ok(Some(Credentials {
@@ -263,27 +319,32 @@ fn storage_state(root: &Path, settings: &Settings) -> Result<Option<serde_json::
     Ok(Some(value))
 }
 
-/// Whether anything answers at the base URL. Any HTTP answer will do.
-async fn reach(base: &Url) -> Result<(), DispatchError> {
-    let unreachable = |reason: String| DispatchError::Unreachable { url: base.to_string(), reason };
-    let client = reqwest::Client::builder()
+fn unreachable(base: &Url, reason: impl std::fmt::Display) -> DispatchError {
+    DispatchError::Unreachable { url: base.to_string(), reason: reason.to_string() }
+}
+
+fn client(base: &Url) -> Result<reqwest::Client, DispatchError> {
+    reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .danger_accept_invalid_certs(true)
-        .timeout(std::time::Duration::from_secs(15))
+        .pool_max_idle_per_host(0)
+        .timeout(Duration::from_secs(15))
         .build()
-        .map_err(|error| unreachable(error.to_string()))?;
-    let tried = client.get(base.clone()).send().await;
+        .map_err(|error| unreachable(base, error))
+}
+
+/// Whether anything answers at the base URL. Any HTTP answer will do; one lost connection is no proof.
+async fn reach(client: &reqwest::Client, base: &Url) -> Result<(), DispatchError> {
+    let mut tried = client.get(base.clone()).send().await;
+    if tried.is_err() {
+        tried = client.get(base.clone()).send().await;
+    }
     tried.map(|_| ()).map_err(|error| {
         let mut cause: &dyn std::error::Error = &error;
         while let Some(source) = cause.source() {
             cause = source;
         }
-        unreachable(cause.to_string())
+        unreachable(base, cause)
     })
-}
-
-/// Tells of a report that was completed.
-pub(crate) fn completed(route: &Route, report: &RouteReport) -> EventKind {
-    EventKind::RouteCompleted { route: route.to_string(), report: Box::new(report.clone()) }
 }

@@ -166,7 +166,7 @@ pub struct Settings {
     pub storage_state: Option<String>,
     /// Limits of one route's exploration.
     pub limits: Limits,
-    /// Browsers side by side.
+    /// Browsers side by side; half the cores unless told otherwise.
     pub workers: u32,
 }
 
@@ -174,6 +174,12 @@ impl Default for Settings {
     fn default() -> Self {
         Overrides::default().into()
     }
+}
+
+/// Half the cores, at least one.
+fn half_the_cores() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    u32::try_from(cores / 2).unwrap_or(1).max(1)
 }
 
 impl From<Overrides> for Settings {
@@ -187,7 +193,7 @@ impl From<Overrides> for Settings {
             login: set.login,
             storage_state: set.storage_state,
             limits: set.limits.or_default(),
-            workers: set.workers.unwrap_or(2).max(1),
+            workers: set.workers.unwrap_or_else(half_the_cores).max(1),
         }
     }
 }

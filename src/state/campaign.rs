@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use super::handin::read_report;
 use super::model::{Place, State};
 use super::project::{OWN_DIR, Project, REPORTS_DIR, SCREENSHOTS_DIR};
-use super::{Added, Claim, ClaimRequest, Completed, Crash, InitRequest, Initialized, Next, StateError};
+use super::{Added, Claim, ClaimRequest, Completed, Crash, InitRequest, Initialized, Lease, Next, StateError};
 use crate::route::{Route, RouteMap};
 use crate::settings::Config;
 use crate::store;
@@ -100,6 +100,14 @@ impl Project {
     /// As [`Project::transact`].
     pub fn release(&self, token: &str) -> Result<Option<Route>, StateError> {
         self.transact(|state, _| Ok(state.release(token)))
+    }
+
+    /// Gives back every lease that is of this kind, such as those of a process that died. Gives back the routes.
+    ///
+    /// # Errors
+    /// As [`Project::transact`].
+    pub fn release_where(&self, is_it: impl Fn(&Lease) -> bool) -> Result<Vec<Route>, StateError> {
+        self.transact(|state, _| Ok(state.release_where(is_it)))
     }
 
     /// Completes a route with its report: it is read, checked, brought to `monkey-test-reports/{slug}.json` when it lies

@@ -227,6 +227,21 @@ impl State {
         Route::parse(&key).ok().map(|route| self.written(&route))
     }
 
+    /// Gives back every lease that is of this kind. Gives back the routes.
+    pub fn release_where(&mut self, is_it: impl Fn(&Lease) -> bool) -> Vec<Route> {
+        let keys: Vec<String> = self
+            .claims
+            .entries()
+            .filter(|(_, text)| serde_json::from_str::<Lease>(text).is_ok_and(|lease| is_it(&lease)))
+            .map(|(key, _)| key.to_owned())
+            .collect();
+        for key in &keys {
+            self.claims.remove(key);
+            self.touch();
+        }
+        keys.iter().filter_map(|key| Route::parse(key).ok()).map(|route| self.written(&route)).collect()
+    }
+
     fn lease_of(&self, token: &str) -> Option<(String, Lease)> {
         self.claims
             .entries()

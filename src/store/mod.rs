@@ -17,6 +17,7 @@ mod evidence;
 mod files;
 mod ids;
 mod lock;
+mod owner;
 mod write;
 
 pub use clock::Clock;
@@ -29,4 +30,5 @@ pub use files::{
 };
 pub use ids::Ids;
 pub use lock::{DEFAULT_LOCK_TIMEOUT, FileLock, lock_timeout};
+pub use owner::Owner;
 pub use write::{sweep, write_atomic};

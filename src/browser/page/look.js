@@ -119,6 +119,26 @@
   api.nameOf = nameOf;
   api.roleOf = roleOf;
 
+  // The browser's own name and role cost milliseconds each where its accessibility tree is not alive (a page that came
+  // back from the page cache), so they are kept for as long as nothing that makes them has changed.
+  const named = new WeakMap();
+  const NAMING = ['aria-label', 'aria-labelledby', 'title', 'placeholder', 'alt', 'role', 'value', 'type', 'href', 'aria-describedby'];
+  let spent = 0;
+  const identify = (element) => {
+    const key = `${element.textContent.length > 2000 ? element.textContent.length : element.textContent}|${NAMING.map((name) => element.getAttribute(name) ?? '').join('|')}|${element.value?.length ?? ''}|${element.labels?.length ?? ''}`;
+    const known = named.get(element);
+    if (known?.key === key) return known;
+    if (spent > 400) {
+      const tag = element.getAttribute('role')?.split(/\s+/)[0] ?? FALLBACK_ROLES[element.tagName] ?? (element.localName === 'input' ? 'textbox' : 'generic');
+      return { role: known?.role ?? tag, name: known?.name ?? textOf(element) };
+    }
+    const start = api.now();
+    const entry = { key, role: roleOf(element), name: nameOf(element) };
+    spent += api.now() - start;
+    named.set(element, entry);
+    return entry;
+  };
+
   const stableId = (id) => id && id.length <= 40 && !/\d{4,}|[0-9a-f]{8}-|:|^ember|^react|^radix|^headlessui|^mui-|[0-9a-f]{10,}/i.test(id);
   const cssOf = (element) => {
     const root = element.getRootNode();
@@ -216,6 +236,7 @@
   // The look itself.
   api.look = (options) => {
     const most = options?.nodes ?? 50000;
+    spent = 0;
     const memo = new Map();
     const elements = [];
     const overlays = [];
@@ -433,8 +454,7 @@
       const rects = rectsOf(element);
       if (!rects.length) continue;
       const rect = rects[0];
-      const role = roleOf(element);
-      const label = nameOf(element);
+      const { role, name: label } = identify(element);
       const row = element.closest('tr, [role=row]');
       const landmark = landmarkOf(element);
       // A table that lays out a navigation is no list of rows.
@@ -644,6 +664,12 @@
     check();
   });
 
+  const ROLE_TAGS = {
+    link: 'a, area, [role=link]', button: 'button, summary, input, label, [role=button], [onclick], a, div, span', tab: '[role=tab]', menuitem: '[role=menuitem], li, a, button',
+    checkbox: 'input, [role=checkbox]', radio: 'input, [role=radio]', switch: 'input, button, [role=switch]', textbox: 'input, textarea, [contenteditable], [role=textbox]',
+    searchbox: 'input, [role=searchbox]', combobox: 'select, input, button, [role=combobox]', spinbutton: 'input, [role=spinbutton]', slider: 'input, [role=slider]', option: 'option, [role=option]',
+  };
+
   // Finds an element by a recorded locator: rungs from the top, one is used only when exactly one visible element fits.
   api.find = (locator) => {
     const memo = new Map();
@@ -657,14 +683,19 @@
     }
     for (const css of locator.shadow ?? []) roots = roots.flatMap((root) => [...root.querySelectorAll(css)]).map((host) => api.frameApi(host).shadow(host)).filter(Boolean);
     const all = (test, selector = '*') => roots.flatMap((root) => [...root.querySelectorAll(selector)]).filter((element) => test(element) && visible(element, memo));
-    const sameRole = (element) => !locator.role || roleOf(element) === locator.role;
+    spent = 0;
+    const sameRole = (element) => !locator.role || identify(element).role === locator.role;
+    // Cheap tests first: the browser's own name is asked for only where the text or an attribute can make it.
+    const says = (element, text) => element.textContent.includes(text) || squash(element.textContent).includes(text)
+      || NAMING.some((name) => (element.getAttribute(name) ?? '').includes(text)) || element.hasAttribute('aria-labelledby') || (element.labels?.length ?? 0) > 0
+      || element.localName === 'input' || !!element.querySelector('img, svg, [aria-label], [title]') || /^[a-z][a-z0-9 ]+$/.test(text) && element.childElementCount <= 2 && !squash(element.textContent);
     const why = [];
     const rungs = [
       ['testId', () => locator.testId && all((e) => TEST_IDS.some((key) => e.getAttribute(key) === locator.testId), TEST_IDS.map((key) => `[${key}]`).join(','))],
-      ['role', () => locator.role && locator.name && all((e) => roleOf(e) === locator.role && nameOf(e) === locator.name)],
+      ['role', () => locator.role && locator.name && all((e) => says(e, locator.name.replace(/…$/, '')) && sameRole(e) && identify(e).name === locator.name, ROLE_TAGS[locator.role] ?? '*')],
       ['label', () => locator.label && all((e) => labelTextOf(e) === locator.label, 'input, select, textarea, button')],
       ['placeholder', () => locator.placeholder && all((e) => e.getAttribute('placeholder') === locator.placeholder, '[placeholder]')],
-      ['text', () => locator.text && all((e) => cut(textOf(e), 80) === locator.text).filter((e, i, list) => !list.some((other) => other !== e && e.contains(other)))],
+      ['text', () => locator.text && all((e) => e.textContent.length < 4000 && squash(e.textContent).length >= Math.min(locator.text.length, 20) * 0.5 && cut(textOf(e), 80) === locator.text).filter((e, i, list) => !list.some((other) => other !== e && e.contains(other)))],
       ['css', () => locator.css && all(() => true, locator.css)],
     ];
     for (const [rung, search] of rungs) {
