@@ -248,7 +248,9 @@ fn exception(params: &Value) -> Note {
         .and_then(|frames| frames.first())
         .map(|frame| format!("{}@{}", text(frame, "/functionName"), file_of(&text(frame, "/url"))))
         .unwrap_or_else(|| file_of(&text(details, "/url")));
-    let url = Some(text(details, "/stackTrace/callFrames/0/url")).filter(|url| !url.is_empty()).unwrap_or_else(|| text(details, "/url"));
+    let url = Some(text(details, "/stackTrace/callFrames/0/url"))
+        .filter(|url| !url.is_empty())
+        .unwrap_or_else(|| text(details, "/url"));
     let class = if class.is_empty() { "Error".to_owned() } else { class };
     Note::Exception { text: first_line(&line), class, frame, url }
 }

@@ -180,7 +180,8 @@ impl Session {
         let driver = WebDriver::new(&options.webdriver, caps).await.map_err(|error| start(brief(&error)))?;
         match Self::watch(&driver, &options).await {
             Ok((shared, page, pump)) => {
-                let session = Self { driver: Some(driver), shared, page, pump, patience: Duration::from_secs(8), owned: None };
+                let session =
+                    Self { driver: Some(driver), shared, page, pump, patience: Duration::from_secs(8), owned: None };
                 session.prepare(&options).await?;
                 Ok(session)
             }
@@ -342,8 +343,15 @@ impl Session {
     /// As [`Session::evaluate`].
     pub async fn look(&self, most_nodes: u64) -> Result<Look, SessionError> {
         let began = Instant::now();
-        let look: Look = self.ask(&self.page, &format!("look({{nodes: {most_nodes}}})"), Duration::from_secs(15)).await?;
-        tracing::debug!(ms = began.elapsed().as_millis(), nodes = look.nodes, elements = look.elements.len(), url = look.url, "look");
+        let look: Look =
+            self.ask(&self.page, &format!("look({{nodes: {most_nodes}}})"), Duration::from_secs(15)).await?;
+        tracing::debug!(
+            ms = began.elapsed().as_millis(),
+            nodes = look.nodes,
+            elements = look.elements.len(),
+            url = look.url,
+            "look"
+        );
         Ok(look)
     }
 

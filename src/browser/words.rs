@@ -110,7 +110,10 @@ mod tests {
     fn destructive_names_in_many_languages_are_known() {
         for name in [
             "Delete",
-            "Remove user", "Send", "Publish post", "Retire product",
+            "Remove user",
+            "Send",
+            "Publish post",
+            "Retire product",
             "Löschen",
             "Supprimer",
             "Eliminar",

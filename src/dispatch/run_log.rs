@@ -93,7 +93,8 @@ impl RunLog {
             if is_alive(owner.trim()) {
                 continue;
             }
-            let head = store::read_to_string(&parts.join("head.json")).ok().and_then(|text| serde_json::from_str(&text).ok());
+            let head =
+                store::read_to_string(&parts.join("head.json")).ok().and_then(|text| serde_json::from_str(&text).ok());
             if let Some(head) = head
                 && let Err(error) = join(&parts, &runs.join(format!("{name}.json")), head, None)
             {

@@ -20,6 +20,8 @@ pub struct Candidate {
     pub order: usize,
     /// How many more like it were left out for it.
     pub stands_for: usize,
+    /// It was acted on before, and leads on from here as well: the next step of a wizard.
+    pub again: bool,
 }
 
 /// Lists longer than this are sampled when their items have names of their own.
@@ -54,7 +56,13 @@ fn same_name(element: &Element) -> Option<String> {
     (element.landmark != "navigation").then(|| {
         let icon = if element.name.is_empty() { element.icons.as_str() } else { "" };
         let name = if has_number { strip_numbers(&label) } else { label };
-        format!("{}|{name}|{icon}|{}|{}|{}", family(element), element.overlay, element.parent_kind(), element.row.is_some())
+        format!(
+            "{}|{name}|{icon}|{}|{}|{}",
+            family(element),
+            element.overlay,
+            element.parent_kind(),
+            element.row.is_some()
+        )
     })
 }
 
@@ -111,7 +119,10 @@ fn rank(element: &Element) -> u8 {
     if element.submits {
         return 2;
     }
-    u8::from(element.role == "link" && element.raw_href.as_deref().is_some_and(|href| !href.is_empty() && !href.starts_with('#')))
+    u8::from(
+        element.role == "link"
+            && element.raw_href.as_deref().is_some_and(|href| !href.is_empty() && !href.starts_with('#')),
+    )
 }
 
 /// Whether an element reads destructive, by its name, its tooltip or its icon.
@@ -136,9 +147,46 @@ pub fn ends_session(element: &Element) -> bool {
 }
 
 const CLOSE_WORDS: &[&str] = &[
-    "cancel", "keep", "never mind", "close", "dismiss", "no", "not now", "back", "abbrechen", "schließen", "nein", "annuler", "fermer", "non",
-    "cancelar", "cerrar", "fechar", "annulla", "chiudi", "annuleren", "sluiten", "avbryt", "stäng", "anuluj", "zamknij",
-    "отмена", "закрыть", "キャンセル", "閉じる", "取消", "关闭", "취소", "닫기", "iptal", "kapat", "×", "x", "✕", "✖", "╳",
+    "cancel",
+    "keep",
+    "never mind",
+    "close",
+    "dismiss",
+    "no",
+    "not now",
+    "back",
+    "abbrechen",
+    "schließen",
+    "nein",
+    "annuler",
+    "fermer",
+    "non",
+    "cancelar",
+    "cerrar",
+    "fechar",
+    "annulla",
+    "chiudi",
+    "annuleren",
+    "sluiten",
+    "avbryt",
+    "stäng",
+    "anuluj",
+    "zamknij",
+    "отмена",
+    "закрыть",
+    "キャンセル",
+    "閉じる",
+    "取消",
+    "关闭",
+    "취소",
+    "닫기",
+    "iptal",
+    "kapat",
+    "×",
+    "x",
+    "✕",
+    "✖",
+    "╳",
 ];
 
 /// Whether an element closes what it stands in.
@@ -150,14 +198,54 @@ pub fn closes(element: &Element) -> bool {
     let name = element.name.to_lowercase();
     let name = name.trim();
     let icon = name.is_empty()
-        && ["close", "fa-times", "bi-x", "icon-x", "mdi-close", "dismiss"].iter().any(|word| element.icons.contains(word));
-    icon || CLOSE_WORDS.iter().any(|word| name == *word || name.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', ',']) && !rest.contains("order")))
+        && ["close", "fa-times", "bi-x", "icon-x", "mdi-close", "dismiss"]
+            .iter()
+            .any(|word| element.icons.contains(word));
+    icon || CLOSE_WORDS.iter().any(|word| {
+        name == *word
+            || name.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', ',']) && !rest.contains("order"))
+    })
 }
 
 const CONFIRM_WORDS: &[&str] = &[
-    "yes", "ok", "okay", "confirm", "continue", "proceed", "accept", "agree", "apply", "submit", "do it", "go ahead", "save",
-    "ja", "bestätigen", "weiter", "oui", "confirmer", "continuer", "si", "sí", "sì", "confirmar", "aceptar", "sim", "conferma",
-    "bevestigen", "tak", "да", "подтвердить", "はい", "确定", "确认", "是", "예", "확인", "evet", "onayla",
+    "yes",
+    "ok",
+    "okay",
+    "confirm",
+    "continue",
+    "proceed",
+    "accept",
+    "agree",
+    "apply",
+    "submit",
+    "do it",
+    "go ahead",
+    "save",
+    "ja",
+    "bestätigen",
+    "weiter",
+    "oui",
+    "confirmer",
+    "continuer",
+    "si",
+    "sí",
+    "sì",
+    "confirmar",
+    "aceptar",
+    "sim",
+    "conferma",
+    "bevestigen",
+    "tak",
+    "да",
+    "подтвердить",
+    "はい",
+    "确定",
+    "确认",
+    "是",
+    "예",
+    "확인",
+    "evet",
+    "onayla",
 ];
 
 /// Whether an element of a question answers it with yes.
@@ -165,7 +253,9 @@ const CONFIRM_WORDS: &[&str] = &[
 pub fn confirms(element: &Element) -> bool {
     let name = element.name.to_lowercase();
     let name = name.trim();
-    let word = CONFIRM_WORDS.iter().any(|word| name == *word || name.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', ','])));
+    let word = CONFIRM_WORDS
+        .iter()
+        .any(|word| name == *word || name.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', ','])));
     !closes(element) && (word || element.submits || reads_destructive(element) || name.is_empty())
 }
 
@@ -183,7 +273,7 @@ mod tests {
             row,
             ..Element::default()
         };
-        Candidate { element, nth: 0, scroll: 0, order, stands_for: 0 }
+        Candidate { element, nth: 0, scroll: 0, order, stands_for: 0, again: false }
     }
 
     fn names(found: &[Candidate]) -> Vec<&str> {
@@ -199,13 +289,18 @@ mod tests {
 
     #[test]
     fn three_items_with_names_of_their_own_are_all_acted_on() {
-        let found = ["Inbox", "Drafts", "Starred"].iter().enumerate().map(|(i, name)| candidate(i, "listitem", name, None)).collect();
+        let found = ["Inbox", "Drafts", "Starred"]
+            .iter()
+            .enumerate()
+            .map(|(i, name)| candidate(i, "listitem", name, None))
+            .collect();
         assert_eq!(choose(found).0.len(), 3);
     }
 
     #[test]
     fn a_long_list_is_sampled_first_middle_last() {
-        let labels: Vec<String> = (0..31).map(|i| format!("Person {}", (b'a' + (i % 26) as u8) as char).repeat(1 + i / 26)).collect();
+        let labels: Vec<String> =
+            (0..31).map(|i| format!("Person {}", (b'a' + (i % 26) as u8) as char).repeat(1 + i / 26)).collect();
         let found = labels.iter().enumerate().map(|(i, name)| candidate(i, "link", name, None)).collect();
         let (kept, left_out) = choose(found);
         assert_eq!((kept.len(), left_out), (3, 28));
@@ -252,7 +347,15 @@ mod tests {
         let element = Element { overlay: -1, ..Element::default() };
         assert!(ends_session(&Element { name: "Sign out".into(), ..element.clone() }));
         assert!(ends_session(&Element { icons: "fas fa-sign-out-alt".into(), ..element.clone() }));
-        assert!(ends_session(&Element { name: "Bye".into(), href: Some("http://a.b/account/logout?x=1".into()), ..element.clone() }));
-        assert!(!ends_session(&Element { name: "Show tiles".into(), href: Some("http://a.b/logout-link#tiles".into()), ..element }));
+        assert!(ends_session(&Element {
+            name: "Bye".into(),
+            href: Some("http://a.b/account/logout?x=1".into()),
+            ..element.clone()
+        }));
+        assert!(!ends_session(&Element {
+            name: "Show tiles".into(),
+            href: Some("http://a.b/logout-link#tiles".into()),
+            ..element
+        }));
     }
 }

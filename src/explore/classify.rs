@@ -111,7 +111,9 @@ pub fn classify(element: &Element, before: &Look, effect: &Effect, in_menu: bool
     if now.is_some_and(|now| now.checked != element.checked || now.selected != element.selected) {
         return outcome(ActionResult::ContentChanged, "");
     }
-    if (element.is_text_field() || element.input.is_some()) && (after.focus == element.uid || effect.after.focused > effect.before.focused) {
+    if (element.is_text_field() || element.input.is_some())
+        && (after.focus == element.uid || effect.after.focused > effect.before.focused)
+    {
         return outcome(ActionResult::ContentChanged, "took the focus; forms are not filled in");
     }
     if !since.requests.is_empty() {
@@ -124,7 +126,9 @@ pub fn classify(element: &Element, before: &Look, effect: &Effect, in_menu: bool
 fn by_layer(before: &Look, after: &Look, new: &[usize]) -> Option<ActionResult> {
     let first = after.elements.get(*new.first()?)?.layer.as_ref()?;
     let known = before.elements.iter().filter_map(|element| element.layer.as_ref()).any(|layer| layer.uid == first.uid);
-    let all = new.iter().all(|index| after.elements.get(*index).and_then(|e| e.layer.as_ref()).is_some_and(|l| l.uid == first.uid));
+    let all = new
+        .iter()
+        .all(|index| after.elements.get(*index).and_then(|e| e.layer.as_ref()).is_some_and(|l| l.uid == first.uid));
     if known || !all {
         return None;
     }
@@ -157,11 +161,16 @@ pub fn node_type(element: &Element, opened_by: Option<&ActionResult>) -> NodeTyp
     if element.tag == "tr" {
         return NodeType::Row;
     }
-    if element.is_text_field() || matches!(element.role.as_str(), "combobox" | "slider" | "listbox") || element.tag == "select" {
+    if element.is_text_field()
+        || matches!(element.role.as_str(), "combobox" | "slider" | "listbox")
+        || element.tag == "select"
+    {
         let narrows = ["filter", "search", "suche", "sort by", "status:"].iter().any(|word| name.contains(word));
         return if narrows { NodeType::Filter } else { NodeType::Input };
     }
-    if opened_by == Some(&ActionResult::WizardOpened) && ["next", "weiter", "continue", "suivant", "siguiente"].iter().any(|w| name.contains(w)) {
+    if opened_by == Some(&ActionResult::WizardOpened)
+        && ["next", "weiter", "continue", "suivant", "siguiente"].iter().any(|w| name.contains(w))
+    {
         return NodeType::WizardStep;
     }
     if pops {
@@ -255,7 +264,11 @@ mod tests {
     #[test]
     fn a_javascript_question_is_a_confirmation_and_an_alert_a_dialog() {
         let before = look(vec![button(1)]);
-        for (kind, word) in [("confirm", ActionResult::ConfirmationDialog), ("prompt", ActionResult::ConfirmationDialog), ("alert", ActionResult::DialogOpened)] {
+        for (kind, word) in [
+            ("confirm", ActionResult::ConfirmationDialog),
+            ("prompt", ActionResult::ConfirmationDialog),
+            ("alert", ActionResult::DialogOpened),
+        ] {
             let mut effect = effect(before.clone());
             effect.since.notes.push(Note::Dialog { kind: kind.into(), text: "?".into(), accepted: false });
             assert_eq!(result(&before, &effect), word, "{kind}");
@@ -302,7 +315,10 @@ mod tests {
         assert_eq!(node_type(&element("tab", "button"), None), NodeType::Tab);
         assert_eq!(node_type(&element("checkbox", "input"), None), NodeType::Toggle);
         assert_eq!(node_type(&element("link", "a"), None), NodeType::Link);
-        assert_eq!(node_type(&element("button", "button"), Some(&ActionResult::DropdownOpened)), NodeType::DropdownItem);
+        assert_eq!(
+            node_type(&element("button", "button"), Some(&ActionResult::DropdownOpened)),
+            NodeType::DropdownItem
+        );
         let search = Element { name: "Search".into(), ..element("textbox", "input") };
         assert_eq!(node_type(&search, None), NodeType::Filter);
         let opener = Element { haspopup: Some("true".into()), ..element("button", "button") };

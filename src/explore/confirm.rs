@@ -37,7 +37,8 @@ pub(super) async fn confirm(plan: &Plan, record: &mut Record) {
 }
 
 fn same_way(one: &[TraceStep], other: &[TraceStep]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.tool == b.tool && a.locator == b.locator && a.value == b.value)
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(a, b)| a.tool == b.tool && a.locator == b.locator && a.value == b.value)
 }
 
 /// What a replay showed.

@@ -37,9 +37,12 @@ pub enum LoggedIn {
 /// Whether an address reads like a login page.
 #[must_use]
 pub fn is_login_address(url: &str) -> bool {
-    let path = Url::parse(url).map_or_else(|_| url.to_owned(), |url| format!("{}#{}", url.path(), url.fragment().unwrap_or_default()));
+    let path = Url::parse(url)
+        .map_or_else(|_| url.to_owned(), |url| format!("{}#{}", url.path(), url.fragment().unwrap_or_default()));
     let path = path.to_ascii_lowercase();
-    ["login", "log-in", "signin", "sign-in", "sign_in", "sso", "/auth", "anmelden", "connexion"].iter().any(|word| path.contains(word))
+    ["login", "log-in", "signin", "sign-in", "sign_in", "sso", "/auth", "anmelden", "connexion"]
+        .iter()
+        .any(|word| path.contains(word))
 }
 
 /// Logs in on the page that is open.
@@ -57,13 +60,15 @@ pub async fn log_in(
         return Ok(LoggedIn::NotAsked);
     }
     let terms = Terms { mode: Mode::Login, ..terms };
-    let by_recipe = |locator: Option<&String>| {
-        locator.map(|css| Locator { css: Some(css.clone()), ..Locator::default() })
-    };
+    let by_recipe =
+        |locator: Option<&String>| locator.map(|css| Locator { css: Some(css.clone()), ..Locator::default() });
     let fields = find_fields(look);
-    let username = by_recipe(recipe.and_then(|recipe| recipe.username_locator.as_ref())).or_else(|| fields.0.map(Element::locator));
-    let password = by_recipe(recipe.and_then(|recipe| recipe.password_locator.as_ref())).or_else(|| fields.1.map(Element::locator));
-    let submit = by_recipe(recipe.and_then(|recipe| recipe.submit_locator.as_ref())).or_else(|| fields.2.map(Element::locator));
+    let username = by_recipe(recipe.and_then(|recipe| recipe.username_locator.as_ref()))
+        .or_else(|| fields.0.map(Element::locator));
+    let password = by_recipe(recipe.and_then(|recipe| recipe.password_locator.as_ref()))
+        .or_else(|| fields.1.map(Element::locator));
+    let submit =
+        by_recipe(recipe.and_then(|recipe| recipe.submit_locator.as_ref())).or_else(|| fields.2.map(Element::locator));
     let Some(password) = password else {
         return Ok(LoggedIn::No(format!("no password field was found on {}", look.url)));
     };
@@ -80,7 +85,9 @@ pub async fn log_in(
     let mark = session.evidence().mark();
     session.set_mode(Mode::Login);
     let pressed = match &submit {
-        Some(submit) => matches!(perform(session, &Action::Click, Target::Locator(submit), terms).await?, Performed::Done(_)),
+        Some(submit) => {
+            matches!(perform(session, &Action::Click, Target::Locator(submit), terms).await?, Performed::Done(_))
+        }
         None => false,
     };
     if !pressed {
@@ -95,7 +102,12 @@ pub async fn log_in(
     Ok(LoggedIn::No(format!("the login page {} is still shown after the form was sent{said}", after.url)))
 }
 
-async fn fill(session: &Session, locator: &Locator, text: &str, terms: Terms) -> Result<Result<(), String>, SessionError> {
+async fn fill(
+    session: &Session,
+    locator: &Locator,
+    text: &str,
+    terms: Terms,
+) -> Result<Result<(), String>, SessionError> {
     Ok(match perform(session, &Action::Fill(text.to_owned()), Target::Locator(locator), terms).await? {
         Performed::Done(_) => Ok(()),
         Performed::Covered { by, .. } => Err(format!("{} is covered by {by}", locator.describe())),
@@ -158,7 +170,10 @@ mod tests {
         };
         let (username, password, submit) = find_fields(&look);
         let css = |element: Option<&Element>| element.map(|element| element.css.clone());
-        assert_eq!((css(username), css(password), css(submit)), (Some("#user".into()), Some("#pass".into()), Some("#go".into())));
+        assert_eq!(
+            (css(username), css(password), css(submit)),
+            (Some("#user".into()), Some("#pass".into()), Some("#go".into()))
+        );
     }
 
     #[test]

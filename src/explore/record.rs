@@ -194,7 +194,11 @@ impl Record {
             fingerprint_v2: Some(parts.v2()),
             fingerprint_v3: Some(v3),
             fingerprint_parts: Some(parts),
-            trace: self.trace(if finding.of_page && at.element.is_none() { at.steps.get(..1).unwrap_or_default() } else { at.steps }),
+            trace: self.trace(if finding.of_page && at.element.is_none() {
+                at.steps.get(..1).unwrap_or_default()
+            } else {
+                at.steps
+            }),
             source: Some("explorer".to_owned()),
             confirmed: None,
             fire_rate: Some(FireRate { fired: 1, attempts: 1 }),

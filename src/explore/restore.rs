@@ -61,7 +61,12 @@ impl Walker<'_> {
         find_again(&candidate.element, at, candidate.nth, &self.look, by_place).cloned()
     }
 
-    async fn scrolled(&mut self, level: &Level, at: &Look, candidate: &Candidate) -> Result<Option<Element>, SessionError> {
+    async fn scrolled(
+        &mut self,
+        level: &Level,
+        at: &Look,
+        candidate: &Candidate,
+    ) -> Result<Option<Element>, SessionError> {
         if page_key(&self.look.url) != level.page || (candidate.scroll - self.look.scroll_y).abs() < 2 {
             return Ok(None);
         }
@@ -112,11 +117,26 @@ impl Walker<'_> {
         let page = page_key(&self.look.url);
         let count = self.look.overlays.len();
         if top.is_dialog() {
-            let ways: Vec<Element> = self.look.elements.iter().filter(|e| e.overlay == index && !e.disabled && closes(e)).cloned().collect();
+            let ways: Vec<Element> =
+                self.look.elements.iter().filter(|e| e.overlay == index && !e.disabled && closes(e)).cloned().collect();
             let harmless = |element: &&Element| {
                 let name = element.name.to_lowercase();
-                let plain = ["ok", "okay", "done", "got it", "understood", "finish", "fertig", "verstanden", "d'accord", "aceptar"];
-                element.overlay == index && !element.disabled && !reads_destructive(element) && plain.contains(&name.trim())
+                let plain = [
+                    "ok",
+                    "okay",
+                    "done",
+                    "got it",
+                    "understood",
+                    "finish",
+                    "fertig",
+                    "verstanden",
+                    "d'accord",
+                    "aceptar",
+                ];
+                element.overlay == index
+                    && !element.disabled
+                    && !reads_destructive(element)
+                    && plain.contains(&name.trim())
             };
             let mut ways = ways;
             if !top.question {

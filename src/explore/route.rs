@@ -244,7 +244,9 @@ async fn whole_route(
     let mut tree = ActionTree::default();
     if effect.hung.is_none() {
         if let Some(why) = effect.still.reason.as_ref().filter(|_| !effect.still.still) {
-            walker.limits.push(format!("the page was never still within {} ms ({why})", plan.settings.limits.settle_ms));
+            walker
+                .limits
+                .push(format!("the page was never still within {} ms ({why})", plan.settings.limits.settle_ms));
         }
         walker.storage = walker.session.storage().await.ok();
         walk_sections(walker, &mut tree).await?;
@@ -272,7 +274,8 @@ fn landing_findings(walker: &mut Walker<'_>, opened: &Opened, url: &Url) -> Vec<
     }
     let judged = oracle::judge(&effect.since, walker.session.policy(), Moment::Load);
     walker.record.noise.extend(judged.noise);
-    let mut findings: Vec<Finding> = judged.findings.into_iter().map(|finding| Finding { of_page: true, ..finding }).collect();
+    let mut findings: Vec<Finding> =
+        judged.findings.into_iter().map(|finding| Finding { of_page: true, ..finding }).collect();
     let failed = effect.since.documents().any(|request| request.status.is_some_and(|status| status >= 400));
     findings.extend(oracle::judge_page(&effect.look, failed));
     let elsewhere = page_key(&effect.look.url) != page_key(url.as_str());
@@ -323,7 +326,10 @@ async fn walk_sections(walker: &mut Walker<'_>, tree: &mut ActionTree) -> Result
     let (at, found) = survey(walker).await?;
     for frame in at.frames.iter().filter(|frame| frame.skipped.is_some()) {
         let why = frame.skipped.clone().unwrap_or_default();
-        walker.limits.push(format!("a frame was not entered ({why}): {}", if frame.url.is_empty() { &frame.css } else { &frame.url }));
+        walker.limits.push(format!(
+            "a frame was not entered ({why}): {}",
+            if frame.url.is_empty() { &frame.css } else { &frame.url }
+        ));
     }
     if at.truncated {
         walker.limits.push(format!("only the first {} nodes of the page were read", at.nodes));
@@ -401,7 +407,8 @@ fn compose(plan: &Plan, record: Record, tree: ActionTree, page: PageInfo, starte
         run_file: Some(plan.run_file.clone()),
         generator: Some(format!("agent-test {}", env!("CARGO_PKG_VERSION"))),
     };
-    let flow = Flow { id: plan.slug.to_string(), title: plan.route.to_string(), trace: record.steps, paths: record.paths };
+    let flow =
+        Flow { id: plan.slug.to_string(), title: plan.route.to_string(), trace: record.steps, paths: record.paths };
     Explored { report, flow }
 }
 

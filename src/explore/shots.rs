@@ -79,7 +79,11 @@ mod tests {
     fn any_label_gives_a_safe_name() {
         for label in ["", "../../etc/passwd", "a\\b:c*?", "日本語", "\u{0}", &"x".repeat(500)] {
             let name = shot_name(Section::DetailTabs, &labels(&[label]), "-error");
-            assert!(name.len() <= LONGEST && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'), "{name}");
+            assert!(
+                name.len() <= LONGEST
+                    && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'),
+                "{name}"
+            );
         }
     }
 }

@@ -57,7 +57,11 @@ fn address(element: &Element) -> String {
 pub fn page_key(url: &str) -> String {
     let Ok(url) = Url::parse(url) else { return url.to_owned() };
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-    let route = url.fragment().filter(|f| f.starts_with('/') || f.starts_with("!/")).map(|f| format!("#{f}")).unwrap_or_default();
+    let route = url
+        .fragment()
+        .filter(|f| f.starts_with('/') || f.starts_with("!/"))
+        .map(|f| format!("#{f}"))
+        .unwrap_or_default();
     format!("{}{}{query}{route}", url.origin().ascii_serialization(), url.path())
 }
 
@@ -105,23 +109,23 @@ fn is_variant(old: &Element, new: &Element) -> bool {
         return true;
     }
     let (old, new) = (old.name.as_str(), new.name.as_str());
-    old.is_empty() || new.is_empty() || strip_numbers(old) == strip_numbers(new) || new.contains(old) || old.contains(new)
+    old.is_empty()
+        || new.is_empty()
+        || strip_numbers(old) == strip_numbers(new)
+        || new.contains(old)
+        || old.contains(new)
 }
 
 /// Finds an element again: the very same one in the same document, else the one with the same signature, else the one of
 /// the same role at the same place (only `by_place`: a list may show other items when it is scrolled elsewhere).
 #[must_use]
-pub fn find_again<'a>(
-    wanted: &Element,
-    at: &Look,
-    nth: usize,
-    now: &'a Look,
-    by_place: bool,
-) -> Option<&'a Element> {
+pub fn find_again<'a>(wanted: &Element, at: &Look, nth: usize, now: &'a Look, by_place: bool) -> Option<&'a Element> {
     let signature_wanted = signature(wanted, at);
     if at.doc == now.doc
         && let Some(same) = now.elements.iter().find(|element| element.uid == wanted.uid && element.role == wanted.role)
-        && (same.name == wanted.name || strip_numbers(&same.name) == strip_numbers(&wanted.name) || same.css == wanted.css)
+        && (same.name == wanted.name
+            || strip_numbers(&same.name) == strip_numbers(&wanted.name)
+            || same.css == wanted.css)
         && same.frame == wanted.frame
     {
         return Some(same);
@@ -146,7 +150,14 @@ mod tests {
     use super::*;
 
     fn button(uid: u64, name: &str) -> Element {
-        Element { uid, role: "button".into(), name: name.into(), css: format!("#b{uid}"), overlay: -1, ..Element::default() }
+        Element {
+            uid,
+            role: "button".into(),
+            name: name.into(),
+            css: format!("#b{uid}"),
+            overlay: -1,
+            ..Element::default()
+        }
     }
 
     fn screen(doc: &str, elements: Vec<Element>) -> Look {

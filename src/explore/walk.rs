@@ -15,7 +15,7 @@ use super::shots::{Section, shot_name};
 use super::signature::{appeared, family, open_overlays, page_key, screen_key, shared_key, signature};
 use crate::browser::{Element, Look, Mode, Note, Session, SessionError};
 use crate::event::EventKind;
-use crate::maze::{ActionResult, BugKind, Coverage, Node, NodeState, OperationsCount};
+use crate::maze::{ActionResult, BugKind, Coverage, Node, NodeState, NodeType, OperationsCount};
 use crate::replay::oracle::{self, Finding, Moment};
 use crate::replay::{Action, Effect, Performed, Target, Terms, perform};
 use crate::trace::Tool;
@@ -98,6 +98,7 @@ enum Visit {
 
 const FAMILY_CHAIN: usize = 3;
 const FAMILY_TOTAL: u32 = 12;
+const WIZARD_STEPS: usize = 8;
 
 impl<'a> Walker<'a> {
     pub(super) fn new(plan: &'a Plan, session: Session, record: Record, look: Look, started: Instant) -> Self {
@@ -166,7 +167,7 @@ impl<'a> Walker<'a> {
             .map(|(order, element)| {
                 let nth = times.entry(signature(element, look)).or_default();
                 *nth += 1;
-                Candidate { element: element.clone(), nth: *nth - 1, scroll, order, stands_for: 0 }
+                Candidate { element: element.clone(), nth: *nth - 1, scroll, order, stands_for: 0, again: false }
             })
             .collect()
     }
@@ -182,7 +183,9 @@ impl<'a> Walker<'a> {
         let page = level.page.clone();
         let fresh: Vec<Candidate> = found
             .into_iter()
-            .filter(|candidate| !self.seen.contains(&format!("{page}|{}", signature(&candidate.element, at))))
+            .filter(|candidate| {
+                candidate.again || !self.seen.contains(&format!("{page}|{}", signature(&candidate.element, at)))
+            })
             .collect();
         self.coverage.found += fresh.len() as u64;
         for candidate in &fresh {
@@ -203,7 +206,10 @@ impl<'a> Walker<'a> {
                 continue;
             }
             if lost >= 4 {
-                nodes.push((candidate.order, self.skipped(level, &candidate, "its screen could not be reached again", None)));
+                nodes.push((
+                    candidate.order,
+                    self.skipped(level, &candidate, "its screen could not be reached again", None),
+                ));
                 continue;
             }
             match Box::pin(self.visit(level, at, &candidate, first)).await {
@@ -281,7 +287,12 @@ impl<'a> Walker<'a> {
             && let Some(other) = self.plan.shared.take(&key, self.plan.route.as_str())
         {
             let reason = format!("shared header or navigation, explored on {other}");
-            return Some(self.skipped(level, candidate, &reason, Some("shared header or navigation, explored on another route")));
+            return Some(self.skipped(
+                level,
+                candidate,
+                &reason,
+                Some("shared header or navigation, explored on another route"),
+            ));
         }
         if self.plan.settings.safe_to_mutate {
             return None;
@@ -299,7 +310,11 @@ impl<'a> Walker<'a> {
         if level.opened_by == Some(ActionResult::ConfirmationDialog) && confirms(element) && is_button(element) {
             return refuse(self, "would confirm the question");
         }
-        let scheme = element.raw_href.as_deref().and_then(|href| href.split_once(':')).map(|(scheme, _)| scheme.to_ascii_lowercase());
+        let scheme = element
+            .raw_href
+            .as_deref()
+            .and_then(|href| href.split_once(':'))
+            .map(|(scheme, _)| scheme.to_ascii_lowercase());
         if scheme.as_deref().is_some_and(|scheme| matches!(scheme, "mailto" | "tel" | "sms" | "intent" | "market")) {
             *self.coverage.skipped.entry("opens another program".to_owned()).or_default() += 1;
             let mut node = self.node(level, candidate);
@@ -310,7 +325,13 @@ impl<'a> Walker<'a> {
         None
     }
 
-    async fn visit(&mut self, level: &Level, at: &Look, candidate: &Candidate, first: bool) -> Result<Visit, SessionError> {
+    async fn visit(
+        &mut self,
+        level: &Level,
+        at: &Look,
+        candidate: &Candidate,
+        first: bool,
+    ) -> Result<Visit, SessionError> {
         if let Some(mut node) = self.held_back(level, candidate) {
             if node.action_result == Some(ActionResult::Refused) {
                 let labels: Vec<String> = level.labels.iter().cloned().chain([node.label.clone()]).collect();
@@ -323,9 +344,12 @@ impl<'a> Walker<'a> {
         let own = family(&candidate.element);
         let chain = level.families.iter().filter(|family| **family == own).count();
         let total = self.families.entry(own.clone()).or_default();
-        if chain >= FAMILY_CHAIN || *total >= FAMILY_TOTAL {
+        if chain >= (if candidate.again { WIZARD_STEPS } else { FAMILY_CHAIN }) || *total >= FAMILY_TOTAL {
             let label = candidate.element.display_name();
-            let note = format!("more like \"{label}\" were left out: their kind was cut off after {} of them", (*total).max(FAMILY_CHAIN as u32));
+            let note = format!(
+                "more like \"{label}\" were left out: their kind was cut off after {} of them",
+                (*total).max(FAMILY_CHAIN as u32)
+            );
             if !self.limits.iter().any(|known| known == &note) && self.limits.len() < 40 {
                 self.limits.push(note);
             }
@@ -333,7 +357,12 @@ impl<'a> Walker<'a> {
         }
         *total += 1;
         let Some(element) = self.ensure(level, at, candidate).await? else {
-            return Ok(Visit::Done(Box::new(self.skipped(level, candidate, "its screen could not be reached again", None))));
+            return Ok(Visit::Done(Box::new(self.skipped(
+                level,
+                candidate,
+                "its screen could not be reached again",
+                None,
+            ))));
         };
         let mut node = self.node(level, candidate);
         let labels: Vec<String> = level.labels.iter().cloned().chain([node.label.clone()]).collect();
@@ -385,7 +414,9 @@ impl<'a> Walker<'a> {
         self.actions += 1;
         self.coverage.acted_on += 1;
         let tries_again = !effect.is_any() && may_be_dead(element, &before) && action == Action::Click;
-        if tries_again && let Performed::Done(again) = perform(&self.session, &action, Target::Uid(element.uid), terms).await? {
+        if tries_again
+            && let Performed::Done(again) = perform(&self.session, &action, Target::Uid(element.uid), terms).await?
+        {
             effect = *again;
         }
         let loading = if effect.hung.is_none() && effect.look.spinners > before.spinners {
@@ -435,21 +466,37 @@ impl<'a> Walker<'a> {
             let why = effect.still.reason.clone().unwrap_or_default();
             node.note = join_notes(node.note.take(), Some(format!("never still ({why})")));
         }
-        let has_real_error = findings.iter().any(|finding| !matches!(finding.kind, BugKind::DeadControl | BugKind::BrokenImage | BugKind::BrokenResource));
-        node.action_result = Some(if has_real_error && matches!(outcome.result, ActionResult::NoResponse | ActionResult::ContentChanged | ActionResult::PageNavigated) {
-            ActionResult::Error
-        } else {
-            outcome.result.clone()
+        let has_real_error = findings.iter().any(|finding| {
+            !matches!(finding.kind, BugKind::DeadControl | BugKind::BrokenImage | BugKind::BrokenResource)
         });
+        node.action_result = Some(
+            if has_real_error
+                && matches!(
+                    outcome.result,
+                    ActionResult::NoResponse | ActionResult::ContentChanged | ActionResult::PageNavigated
+                )
+            {
+                ActionResult::Error
+            } else {
+                outcome.result.clone()
+            },
+        );
         if findings.is_empty() {
             self.operations.passed += 1;
         } else {
             self.operations.failed += 1;
         }
-        let place = Place { route: self.plan.route.as_str(), labels: &labels, element: Some(element), url: &before.url, steps: &steps };
+        let place = Place {
+            route: self.plan.route.as_str(),
+            labels: &labels,
+            element: Some(element),
+            url: &before.url,
+            steps: &steps,
+        };
         self.file(&findings, &place, node.screenshot.as_deref());
         if effect.hung.is_some() || effect.since.notes.iter().any(|note| matches!(note, Note::Crashed)) {
-            self.renew(SessionError::Hung { url: before.url.clone(), message: "the page hangs or crashed".to_owned() }).await?;
+            self.renew(SessionError::Hung { url: before.url.clone(), message: "the page hangs or crashed".to_owned() })
+                .await?;
             return Ok(Visit::Done(Box::new(node)));
         }
         self.after(level, &before, element, labels, steps, &outcome, own_family, &mut node, has_real_error).await?;
@@ -472,9 +519,17 @@ impl<'a> Walker<'a> {
     ) -> Result<(), SessionError> {
         let look = self.look.clone();
         let navigated = outcome.result == ActionResult::PageNavigated;
-        if navigated && level.section == Section::RowActions && level.depth == 0 && self.detail.is_none() && !has_error && !reads_destructive(element) {
+        if navigated
+            && level.section == Section::RowActions
+            && level.depth == 0
+            && self.detail.is_none()
+            && !has_error
+            && !reads_destructive(element)
+        {
             match self.plan.route_at(&look.url) {
-                Some(route) => node.note = join_notes(node.note.take(), Some(format!("the detail page is the route {route}"))),
+                Some(route) => {
+                    node.note = join_notes(node.note.take(), Some(format!("the detail page is the route {route}")))
+                }
                 None if page_key(&look.url) != level.page => self.detail = Some(steps.clone()),
                 None => {}
             }
@@ -490,7 +545,10 @@ impl<'a> Walker<'a> {
                     && !is_login_address(&look.url)
                     && self.pages.insert(page_key(&look.url))
             }
-            ActionResult::NewWindow | ActionResult::OutOfScope | ActionResult::DownloadStarted | ActionResult::FileChooser => false,
+            ActionResult::NewWindow
+            | ActionResult::OutOfScope
+            | ActionResult::DownloadStarted
+            | ActionResult::FileChooser => false,
             _ => look.doc == before.doc,
         };
         if !enters {
@@ -498,18 +556,26 @@ impl<'a> Walker<'a> {
         }
         let new = appeared(before, &look);
         let scroll = look.scroll_y;
+        let steps_on = outcome.result == ActionResult::ContentChanged && node.node_type == NodeType::WizardStep;
         let found: Vec<Candidate> = Self::candidates(&look, scroll)
             .into_iter()
-            .filter(|candidate| new.contains(&candidate.order))
+            .map(|candidate| Candidate { again: steps_on && candidate.element.uid == element.uid, ..candidate })
+            .filter(|candidate| candidate.again || new.contains(&candidate.order))
             .filter(|candidate| !navigated || shared_key(&candidate.element).is_none())
             .collect();
         let opened_dialog = matches!(
             outcome.result,
             ActionResult::DialogOpened | ActionResult::ConfirmationDialog | ActionResult::WizardOpened
         ) && look.overlays.len() > before.overlays.len();
-        let dialog = opened_dialog.then(|| look.overlays.last().map(|overlay| overlay.name.clone()).unwrap_or_default());
+        let dialog =
+            opened_dialog.then(|| look.overlays.last().map(|overlay| overlay.name.clone()).unwrap_or_default());
         if !found.is_empty() && level.depth + 1 >= self.plan.settings.limits.depth {
-            self.limits.push(format!("{} elements below {} lie deeper than {}", found.len(), labels.join(" > "), self.plan.settings.limits.depth));
+            self.limits.push(format!(
+                "{} elements below {} lie deeper than {}",
+                found.len(),
+                labels.join(" > "),
+                self.plan.settings.limits.depth
+            ));
         } else if !found.is_empty() {
             let next = Level {
                 page: page_key(&look.url),
@@ -534,7 +600,8 @@ impl<'a> Walker<'a> {
 
     /// An action that took elements off the screen is undone by the same control, where that still stands there.
     async fn toggle_back(&mut self, before: &Look, element: &Element) -> Result<(), SessionError> {
-        let is_toggle = !matches!(element.role.as_str(), "tab" | "link" | "radio" | "option") && element.input.is_none();
+        let is_toggle =
+            !matches!(element.role.as_str(), "tab" | "link" | "radio" | "option") && element.input.is_none();
         let same = self.look.doc == before.doc && page_key(&self.look.url) == page_key(&before.url);
         if !is_toggle || !same || appeared(&self.look, before).is_empty() {
             return Ok(());
@@ -543,7 +610,8 @@ impl<'a> Walker<'a> {
         if !still_there {
             return Ok(());
         }
-        if let Performed::Done(effect) = perform(&self.session, &Action::Click, Target::Uid(element.uid), self.terms()).await?
+        if let Performed::Done(effect) =
+            perform(&self.session, &Action::Click, Target::Uid(element.uid), self.terms()).await?
             && effect.hung.is_none()
         {
             self.look = effect.look;
@@ -605,16 +673,23 @@ impl<'a> Walker<'a> {
         let mut findings = judged.findings;
         if loaded {
             // Another page: what is wrong inside it is its own route's matter. That it opens at all is the link's.
-            let (kept, other): (Vec<_>, Vec<_>) = findings
-                .into_iter()
-                .partition(|finding| finding.category == "navigation" && !finding.of_page || finding.kind == BugKind::Crash);
+            let (kept, other): (Vec<_>, Vec<_>) = findings.into_iter().partition(|finding| {
+                finding.category == "navigation" && !finding.of_page || finding.kind == BugKind::Crash
+            });
             findings = kept;
-            self.record.noise.extend(other.into_iter().map(|finding| format!("on {}: {}", effect.look.url, finding.description)));
+            self.record
+                .noise
+                .extend(other.into_iter().map(|finding| format!("on {}: {}", effect.look.url, finding.description)));
             let failed = findings.iter().any(|finding| finding.kind == BugKind::HttpError);
             // A link that says it leads to an error page may.
-            let announced = element.name.to_lowercase().contains("error") || ["404", "500", "403", "503"].iter().any(|code| element.name.contains(code));
+            let announced = element.name.to_lowercase().contains("error")
+                || ["404", "500", "403", "503"].iter().any(|code| element.name.contains(code));
             if !stopped && !announced {
-                findings.extend(oracle::judge_page(&effect.look, failed).into_iter().map(|finding| Finding { of_page: false, ..finding }));
+                findings.extend(
+                    oracle::judge_page(&effect.look, failed)
+                        .into_iter()
+                        .map(|finding| Finding { of_page: false, ..finding }),
+                );
             }
             let bounced = self.logged_in
                 && effect.look.passwords == 1
@@ -667,17 +742,20 @@ fn same_page(one: &Look, other: &Look) -> bool {
 }
 
 fn is_button(element: &Element) -> bool {
-    !element.is_text_field() && element.input.as_deref().is_none_or(|kind| matches!(kind, "submit" | "button" | "image"))
+    !element.is_text_field()
+        && element.input.as_deref().is_none_or(|kind| matches!(kind, "submit" | "button" | "image"))
 }
 
 /// Opened-by is kept through the steps of a wizard.
 fn inherited(level: &Level, outcome: &Outcome) -> Option<ActionResult> {
-    let within = matches!(level.opened_by, Some(ActionResult::WizardOpened)) && outcome.result == ActionResult::ContentChanged;
+    let within =
+        matches!(level.opened_by, Some(ActionResult::WizardOpened)) && outcome.result == ActionResult::ContentChanged;
     Some(if within { ActionResult::WizardOpened } else { outcome.result.clone() })
 }
 
 fn action_for(element: &Element) -> (Action, Tool) {
-    let chooser = element.tag == "select" || matches!(element.input.as_deref(), Some("color" | "date" | "time" | "month" | "week" | "datetime-local"));
+    let chooser = element.tag == "select"
+        || matches!(element.input.as_deref(), Some("color" | "date" | "time" | "month" | "week" | "datetime-local"));
     if element.why == "hover" {
         (Action::Hover, Tool::Hover)
     } else if chooser {
@@ -729,10 +807,13 @@ fn request_lines(effect: &Effect) -> Vec<String> {
                 (_, _, Some(status)) => status.to_string(),
                 _ => request.error.clone().unwrap_or_else(|| "no answer".to_owned()),
             };
-            let path = url::Url::parse(&request.url).map_or_else(|_| request.url.clone(), |url| {
-                let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-                format!("{}{query}", url.path())
-            });
+            let path = url::Url::parse(&request.url).map_or_else(
+                |_| request.url.clone(),
+                |url| {
+                    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+                    format!("{}{query}", url.path())
+                },
+            );
             format!("{} {path} -> {end}", request.method)
         })
         .collect()

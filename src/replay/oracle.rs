@@ -66,10 +66,13 @@ fn same_site(policy: &Policy, url: &str) -> bool {
 }
 
 fn short(url: &str) -> String {
-    Url::parse(url).map_or_else(|_| url.to_owned(), |url| {
-        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-        format!("{}{query}", url.path())
-    })
+    Url::parse(url).map_or_else(
+        |_| url.to_owned(),
+        |url| {
+            let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+            format!("{}{query}", url.path())
+        },
+    )
 }
 
 fn template(url: &str) -> String {
@@ -127,7 +130,9 @@ pub fn judge(since: &Since, policy: &Policy, moment: Moment) -> Judgement {
 
 fn judge_request(request: &Request, policy: &Policy, moment: Moment, out: &mut Judgement) {
     let Some(status) = request.status else {
-        if let Some(error) = request.error.as_deref().filter(|error| !error.contains("ABORTED") && !error.contains("BLOCKED")) {
+        if let Some(error) =
+            request.error.as_deref().filter(|error| !error.contains("ABORTED") && !error.contains("BLOCKED"))
+        {
             let line = format!("{} {} failed: {error}", request.method, request.url);
             if same_site(policy, &request.url) && matches!(request.kind.as_str(), "Script" | "Stylesheet" | "Image") {
                 out.findings.push(broken(request, error));
@@ -291,7 +296,8 @@ pub fn judge_page(look: &Look, document_failed: bool) -> Vec<Finding> {
 /// The page still says that it is loading, long after it became still.
 #[must_use]
 pub fn never_loads(look: &Look, waited_ms: u64) -> Finding {
-    let what = if look.empty_tables > 0 { "A table never fills" } else { "The page says that it is loading, and never ends" };
+    let what =
+        if look.empty_tables > 0 { "A table never fills" } else { "The page says that it is loading, and never ends" };
     Finding {
         kind: BugKind::NeverLoads,
         severity: Severity::Major,
@@ -483,7 +489,11 @@ mod tests {
         let blank = Look::default();
         assert_eq!(judge_page(&blank, false)[0].kind, BugKind::BlankPage);
         assert!(judge_page(&blank, true).is_empty());
-        let page = Look { heading: "Internal Server Error".into(), body_text: "Internal Server Error".into(), ..Look::default() };
+        let page = Look {
+            heading: "Internal Server Error".into(),
+            body_text: "Internal Server Error".into(),
+            ..Look::default()
+        };
         assert_eq!(judge_page(&page, false)[0].kind, BugKind::ErrorMessage);
         assert!(judge_page(&page, true).is_empty());
         let manual = Look { heading: "Error rates".into(), body_text: "x".repeat(2000), ..Look::default() };

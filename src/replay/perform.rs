@@ -200,8 +200,15 @@ async fn hung(session: &Session, mark: Mark, before: Tally, message: String) -> 
     session.unhang().await;
     let since = session.evidence().since(mark);
     let after = before.clone();
-    let effect =
-        Effect { before, after, since, still: Still::default(), hung: Some(message), look: Look::default(), drift: vec![] };
+    let effect = Effect {
+        before,
+        after,
+        since,
+        still: Still::default(),
+        hung: Some(message),
+        look: Look::default(),
+        drift: vec![],
+    };
     Ok(Performed::Done(Box::new(effect)))
 }
 

@@ -60,7 +60,9 @@ pub async fn play(session: &Session, steps: &[TraceStep], terms: Terms) -> Resul
                 let terms = Terms { mode: Mode::Act { destructive: is_destructive(locator) }, ..terms };
                 match perform(session, &action, Target::Locator(locator), terms).await? {
                     Performed::Done(effect) => *effect,
-                    Performed::Covered { by, .. } => return stopped(format!("{} is covered by {by}", locator.describe())),
+                    Performed::Covered { by, .. } => {
+                        return stopped(format!("{} is covered by {by}", locator.describe()));
+                    }
                     Performed::Unreachable => return stopped(format!("{} cannot be reached", locator.describe())),
                     Performed::Mismatch(why) => {
                         return stopped(format!("locator_mismatch: {} ({})", locator.describe(), why.join(", ")));

@@ -25,7 +25,9 @@ pub fn fresh_evidence_dir(path: &Path, extension: &str) -> Result<(), StoreError
     for entry in fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let file = entry.path();
-        if file.extension().is_some_and(|found| found == extension) && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+        if file.extension().is_some_and(|found| found == extension)
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
+        {
             fs::remove_file(&file).map_err(failed)?;
         }
     }

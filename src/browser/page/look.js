@@ -98,7 +98,8 @@
   const labelTextOf = (element) => cut([...(element.labels ?? [])].map((label) => label.textContent).join(' '));
   const textOf = (element) => cut(element.innerText ?? element.textContent);
   const nameOf = (element) => {
-    const computed = squash(element.computedName);
+    // A file field's own name carries the chosen file.
+    const computed = element.type === 'file' ? labelTextOf(element) : squash(element.computedName);
     if (computed) return cut(computed);
     const root = element.getRootNode();
     const by = (element.getAttribute('aria-labelledby') ?? '').split(/\s+/).filter(Boolean).map((id) => root.getElementById?.(id)?.textContent).join(' ');
@@ -409,7 +410,14 @@
         if (why === 'listener') {
           const strongInside = found.some((other) => other !== f && containsComposed(element, other.element) && visible(other.element, memo));
           const big = element.children.length > 1;
-          if (strongInside && (big || nested > 0) && styleOf(element)?.cursor !== 'pointer') continue;
+          // A row or card with a listener of its own is a control beside those inside it.
+          const card = /^(tr|li|article)$/.test(element.localName) || element.getAttribute('role') === 'row';
+          if (strongInside && element.localName === 'tbody') {
+            const rows = [...element.children].filter((row) => row.localName === 'tr' && visible(row, memo)).slice(0, 50);
+            for (const row of rows) if (!kept.some((other) => other.element === row)) kept.push({ ...f, element: row, why: 'delegated' });
+            continue;
+          }
+          if (strongInside && (big || nested > 0) && !card && styleOf(element)?.cursor !== 'pointer') continue;
           if (strongInside && found.some((other) => other !== f && other.outer === f && other.why !== 'pointer' && element.childElementCount === 1)) continue;
           const rect = element.getBoundingClientRect();
           if (rect.width * rect.height > innerWidth * innerHeight * 0.6 && styleOf(element)?.cursor !== 'pointer') continue;
@@ -570,14 +578,17 @@
     const offset = frameOffset(element);
     let cover = null;
     const doc = element.ownerDocument;
+    // A row or card is pressed beside the controls inside it.
+    const inside = /^(a|button|label|summary)$/.test(element.localName) ? null : [...element.querySelectorAll('a[href], button, input, select, textarea, label, [role=button]')];
     for (const rect of rectsOf(element).slice(0, 4)) {
       const view = doc.defaultView;
       const left = Math.max(rect.left, 0), top = Math.max(rect.top, 0), right = Math.min(rect.right, view.innerWidth), bottom = Math.min(rect.bottom, view.innerHeight);
       if (right - left < 1 || bottom - top < 1) continue;
-      for (const [fx, fy] of [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.1], [0.9, 0.9], [0.9, 0.1], [0.1, 0.9]]) {
+      for (const [fx, fy] of [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.1], [0.9, 0.9], [0.9, 0.1], [0.1, 0.9], [0.4, 0.5], [0.6, 0.5], [0.05, 0.5], [0.95, 0.5]]) {
         const x = left + (right - left) * fx, y = top + (bottom - top) * fy;
         const hit = deepest(doc, x, y);
         if (!hit) continue;
+        if (inside && inside.some((part) => containsComposed(part, hit))) continue;
         const belongs = containsComposed(element, hit) || (element.control && containsComposed(element.control, hit)) || (element.labels && [...element.labels].some((label) => containsComposed(label, hit)));
         if (!belongs) { cover = cover ?? hit; continue; }
         const px = x + offset.x, py = y + offset.y;
