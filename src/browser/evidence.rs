@@ -173,6 +173,13 @@ impl Evidence {
         self.changed.notify_waiters();
     }
 
+    /// The document that a request was made for, when it is known.
+    #[must_use]
+    pub fn loader_of(&self, id: &str) -> Option<String> {
+        let inner = self.lock();
+        inner.index.get(id).and_then(|at| inner.requests.get(*at)).map(|request| request.loader.clone())
+    }
+
     /// A window shows another document: what older ones were still waiting for is over.
     pub fn replaced(&self, loader: &str) {
         let mut inner = self.lock();

@@ -21,10 +21,21 @@ pub(super) struct Shared {
     pub(super) cdp: Cdp,
     pub(super) evidence: Evidence,
     pub(super) policy: Arc<Policy>,
-    pub(super) mode: Arc<Mutex<Mode>>,
+    pub(super) mode: Arc<Mutex<Acting>>,
     /// Sessions by target id; the first page is the one we work in.
     pub(super) pages: Arc<Mutex<Pages>>,
     pub(super) ready: watch::Sender<usize>,
+}
+
+/// What we are doing, and on which document.
+#[derive(Default)]
+pub(super) struct Acting {
+    /// What we are doing.
+    pub(super) mode: Mode,
+    /// The document that windows show now, as the browser names it.
+    pub(super) shown: String,
+    /// The document that was shown when the present action began.
+    pub(super) began_on: String,
 }
 
 /// The windows that are open.
@@ -112,7 +123,9 @@ fn handle(shared: &Shared, event: CdpEvent) {
         "Inspector.targetCrashed" => shared.evidence.note(Note::Crashed),
         "Page.frameNavigated" if params.pointer("/frame/parentId").is_none() && session.is_some() => {
             if shared.is_main_frame(session, &text(params, "/frame/id")) {
-                shared.evidence.replaced(&text(params, "/frame/loaderId"));
+                let loader = text(params, "/frame/loaderId");
+                shared.evidence.replaced(&loader);
+                shared.mode.lock().unwrap_or_else(PoisonError::into_inner).shown = loader;
             }
             shared.evidence.note(Note::Committed { url: text(params, "/frame/url") });
         }
@@ -150,6 +163,11 @@ fn attached(shared: &Shared, params: &Value) {
     let waiting = params["waitingForDebugger"].as_bool().unwrap_or(false);
     let id = Some(session.as_str());
     let cdp = &shared.cdp;
+    if matches!(kind.as_str(), "worker" | "shared_worker" | "service_worker") {
+        // What a worker asks for is guarded as well.
+        cdp.send(id, "Network.enable", json!({}));
+        cdp.send(id, "Fetch.enable", json!({ "patterns": [{ "urlPattern": "*", "requestStage": "Request" }] }));
+    }
     if matches!(kind.as_str(), "page" | "iframe") {
         cdp.send(id, "Page.enable", json!({}));
         cdp.send(id, "Runtime.enable", json!({}));
@@ -196,7 +214,13 @@ fn paused(shared: &Shared, session: Option<&str>, params: &Value) {
     let method = text(params, "/request/method");
     let url = text(params, "/request/url");
     let top_document = kind == "Document" && shared.is_main_frame(session, &text(params, "/frameId"));
-    let mode = shared.mode.lock().unwrap_or_else(PoisonError::into_inner).to_owned();
+    let mode = {
+        let acting = shared.mode.lock().unwrap_or_else(PoisonError::into_inner);
+        // A page that the action has opened asks for its own data; that is not the action any more.
+        let loader = shared.evidence.loader_of(&network_id);
+        let of_new_page = kind != "Document" && loader.is_some_and(|loader| !loader.is_empty() && loader == acting.shown && loader != acting.began_on);
+        if of_new_page { Mode::Load } else { acting.mode }
+    };
     let decision = shared.policy.decide(&mode, &Outgoing { method: &method, url: &url, kind: &kind, top_document });
     let stop = |why: Option<&'static str>| {
         // The Network event may come before or after; both meet in one entry.

@@ -18,7 +18,7 @@ use super::cdp::{Cdp, CdpError};
 use super::driver::Driver;
 use super::evidence::{Evidence, Mark, Note};
 use super::guard::{Mode, Policy};
-use super::pump::{self, PAGE_SCRIPT, Pages, Shared};
+use super::pump::{self, Acting, PAGE_SCRIPT, Pages, Shared};
 use super::screen::{Found, Look, Point, Still, Tally};
 use crate::exit::{Exit, Explain};
 
@@ -203,7 +203,7 @@ impl Session {
             cdp: cdp.clone(),
             evidence: Evidence::default(),
             policy: Arc::new(options.policy.clone()),
-            mode: Arc::new(Mutex::new(Mode::Load)),
+            mode: Arc::new(Mutex::new(Acting::default())),
             pages: Arc::new(Mutex::new(Pages::default())),
             ready,
         };
@@ -271,7 +271,9 @@ impl Session {
 
     /// Tells the guard what we are doing.
     pub fn set_mode(&self, mode: Mode) {
-        *self.shared.mode.lock().unwrap_or_else(PoisonError::into_inner) = mode;
+        let mut acting = self.shared.mode.lock().unwrap_or_else(PoisonError::into_inner);
+        acting.mode = mode;
+        acting.began_on = acting.shown.clone();
     }
 
     /// Sends a command to the window that we work in.

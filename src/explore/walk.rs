@@ -366,6 +366,8 @@ impl<'a> Walker<'a> {
         };
         let mut node = self.node(level, candidate);
         let labels: Vec<String> = level.labels.iter().cloned().chain([node.label.clone()]).collect();
+        // What was disabled when it was seen may have become usable on the way.
+        node.state = Some(NodeState::Enabled);
         if element.disabled {
             self.coverage.disabled += 1;
             self.operations.disabled += 1;
