@@ -7,6 +7,7 @@
 
 CARGO ?= cargo
 CARGO_FLAGS ?= --locked
+BROWSERS ?= 2
 
 .PHONY: demo test check setup fmt install help
 
@@ -16,10 +17,10 @@ help:
 demo: setup
 	$(CARGO) run $(CARGO_FLAGS) -- demo
 
-# The quick ones first: a broken rule should not wait for a browser.
+# The quick ones first: a broken rule should not wait for a browser. No more than two tests with a browser at once.
 test: setup
 	$(CARGO) test $(CARGO_FLAGS) --lib --bins
-	$(CARGO) test $(CARGO_FLAGS) --test main
+	$(CARGO) test $(CARGO_FLAGS) --test main -- --test-threads=$(BROWSERS)
 	$(CARGO) test $(CARGO_FLAGS) --doc
 
 check:

@@ -50,12 +50,15 @@ impl std::fmt::Debug for Format {
 
 /// Every format, by name.
 pub const FORMATS: &[Format] = &[
+    Format::of::<crate::demo::Manifest>("demo-manifest", "what is in the demo and wrong with it: `demo --manifest`"),
     Format::of::<crate::event::Event>("event", "what happens in a campaign: one line of the event log"),
     Format::of::<crate::maze::RouteReport>(
         "route-report",
         "the maze map of one route: monkey-test-reports/{slug}.json",
     ),
     Format::of::<crate::trace::RunFile>("run", "one recorded execution: .agent-test/runs/{id}.json"),
+    Format::of::<crate::settings::SettingsFile>("settings", "the settings of a project: agent-test.toml"),
+    Format::of::<crate::state::StateFile>("state", "where a campaign stands: .monkey-test-state.json"),
 ];
 
 /// The format of this name.

@@ -4,9 +4,11 @@
 
 mod campaign; // transitions of one campaign, as agents drive them
 mod campaign_kit; // no tests: a started campaign, reports as an agent writes them
+mod cli_reference; // the help of every command, completions, manual pages
 mod demo; // the demo application: switches, ledger, manifest, and a browser over its pages
 mod doctor; // what is missing on a machine, and what to do about it
 mod driver; // the driver process: found, started, and dead with its browsers however its owner ends
+mod readme; // commands and links of the Markdown files
 mod report; // the HTML report in a real browser
 mod route_map; // the route map's example, discovery from a list, selection
 mod run; // whole campaigns: run, interrupted, killed, resumed, reported

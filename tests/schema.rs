@@ -129,16 +129,55 @@ fn an_event_is_valid() {
 }
 
 #[test]
+fn the_demos_manifest_is_valid() {
+    assert_valid("demo-manifest", &Sandbox::new().run(&["demo", "--manifest"]).exits(0).json());
+}
+
+#[test]
+fn the_state_of_a_campaign_is_valid() {
+    let sandbox = crate::campaign_kit::campaign(&["/a", "/b"]);
+    sandbox.run(&["fail", "/b", "--error", "gone"]).exits(0);
+    sandbox.run(&["claim", "/a"]).exits(0);
+    let state = serde_json::from_str(&sandbox.read(".monkey-test-state.json")).expect("JSON");
+    assert_valid("state", &state);
+}
+
+#[test]
+fn settings_with_every_kind_of_key_are_valid() {
+    let settings = json!({
+        "base_url": "http://127.0.0.1:9", "workers": 2, "allow_request": ["POST /api/search*"],
+        "limits": { "depth": 3 }, "login": { "url": "/login" }
+    });
+    assert_valid("settings", &settings);
+    let schema = agent_test::schema::find("settings").expect("a format").schema().to_value();
+    assert!(!jsonschema::is_valid(&schema, &json!({ "workers": "two" })));
+}
+
+#[test]
+fn a_report_with_null_for_optional_keys_is_valid() {
+    let value = json!({
+        "route": "/a", "tested_at": "2026-05-02T10:15:00Z", "status": "pass", "page_info": null, "bugs": null,
+        "action_tree": { "toolbar": [ { "label": "Save", "type": null, "children": null } ], "row_actions": null },
+        "coverage": { "found": 1, "skipped": null }
+    });
+    assert_valid("route-report", &value);
+    serde_json::from_value::<agent_test::maze::RouteReport>(value).expect("a report");
+}
+
+#[test]
 fn without_a_name_the_formats_are_listed() {
     let sandbox = Sandbox::new();
     let text = sandbox.run(&["schema"]).exits(0).stdout;
     insta::assert_snapshot!(text, @r"
-    event         what happens in a campaign: one line of the event log
-    route-report  the maze map of one route: monkey-test-reports/{slug}.json
-    run           one recorded execution: .agent-test/runs/{id}.json
+    demo-manifest  what is in the demo and wrong with it: `demo --manifest`
+    event          what happens in a campaign: one line of the event log
+    route-report   the maze map of one route: monkey-test-reports/{slug}.json
+    run            one recorded execution: .agent-test/runs/{id}.json
+    settings       the settings of a project: agent-test.toml
+    state          where a campaign stands: .monkey-test-state.json
     ");
     let json = sandbox.run(&["schema", "--json"]).exits(0).json();
-    assert_eq!(json["formats"][1]["name"], "route-report");
+    assert_eq!(json["formats"][2]["name"], "route-report");
 }
 
 #[test]

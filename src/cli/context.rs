@@ -12,14 +12,15 @@ use crate::ui::Ui;
 
 /// Options that every command takes.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Global options")]
 pub struct Globals {
-    /// Project root (default: found upwards from here by its state file, route map, configuration or `.git`)
+    /// Project root (default: found upwards by its state file, route map, settings or `.git`)
     #[arg(long, global = true, value_name = "DIR", env = crate::env::PROJECT_DIR)]
     pub project_dir: Option<PathBuf>,
     /// Print one JSON document on stdout and nothing else
     #[arg(long, global = true)]
     pub json: bool,
-    /// Say nothing on the way
+    /// Say nothing on the way; the answer and errors remain
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Say more on stderr

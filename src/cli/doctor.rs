@@ -11,7 +11,7 @@ use crate::browser::driver::{
 use crate::cli::Context;
 use crate::exit::{Exit, Explain, Failure};
 
-/// Check the browser, its driver and this machine, and say what to do about what is missing.
+/// Check the browser, its driver and this machine, and say what to do about what is missing
 ///
 /// Ends with 0 when nothing is missing (a warning is not), 2 when the project or a setting is wrong, 3 when the browser
 /// or its driver is.

@@ -12,7 +12,7 @@ use crate::state::State;
 /// Options of every command that works in a browser.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct EngineArgs {
-    /// Address of the application
+    /// Address of the application (default: that of the settings or the campaign)
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Use this running WebDriver in place of a chromedriver of our own

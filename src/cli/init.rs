@@ -24,10 +24,10 @@ pub(crate) struct Args {
     /// Every route of the map
     #[arg(long)]
     all: bool,
-    /// A category of the map, by name or number (can be given more than once)
+    /// A category of the map, by name or number; may be given several times
     #[arg(long, value_name = "NAME|N", num_args = 1..)]
     category: Vec<String>,
-    /// A route (can be given more than once)
+    /// A route; may be given several times
     #[arg(long, value_name = "ROUTE", num_args = 1..)]
     route: Vec<String>,
     /// Routes by their numbers in the map, such as "1-5,9", or "all"
@@ -39,34 +39,34 @@ pub(crate) struct Args {
     /// Begin anew although there is a campaign; its state is kept as a dated copy
     #[arg(long)]
     force: bool,
-    /// Routes in one batch of tests
+    /// Routes in one batch of tests (default: 3)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     batch_size: Option<u32>,
-    /// Routes in one batch of reviews
+    /// Routes in one batch of reviews (default: 5)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     review_batch_size: Option<u32>,
-    /// Browsers side by side
+    /// Browsers side by side (default: half the cores, at least 1)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     workers: Option<u32>,
-    /// Destructive actions may be confirmed
+    /// Allow actions that change data: confirm questions, fill forms, let every request leave
     #[arg(long)]
     safe_to_mutate: bool,
-    /// A request such as `POST /search*` that is let through (can be given more than once)
+    /// Let this request leave although it is no GET (`POST /api/search*`); may be given several times
     #[arg(long, value_name = "PATTERN")]
     allow_request: Vec<String>,
-    /// Another origin of the application (can be given more than once)
+    /// Count this origin as the application's own; may be given several times
     #[arg(long, value_name = "ORIGIN")]
     own_origin: Vec<String>,
     /// Page on which to log in
     #[arg(long, value_name = "URL")]
     login_url: Option<String>,
-    /// Environment variable that holds the user name
+    /// Environment variable that holds the user name (default: AGENT_TEST_USERNAME)
     #[arg(long, value_name = "VARIABLE", requires = "login_url")]
     username_env: Option<String>,
-    /// Environment variable that holds the password
+    /// Environment variable that holds the password (default: AGENT_TEST_PASSWORD)
     #[arg(long, value_name = "VARIABLE", requires = "login_url")]
     password_env: Option<String>,
-    /// File with cookies and storage of a session that is logged in
+    /// Begin each session with these cookies (the JSON that Playwright's `storageState` writes)
     #[arg(long, value_name = "FILE")]
     storage_state: Option<String>,
 }

@@ -5,6 +5,7 @@ mod block;
 mod check;
 mod claim;
 mod complete;
+mod completions;
 mod context;
 mod demo;
 mod discover;
@@ -17,6 +18,7 @@ mod guard;
 mod heartbeat;
 mod hold_driver;
 mod init;
+mod man;
 mod progress;
 mod release;
 mod report;
@@ -39,7 +41,7 @@ pub(crate) use context::{counted, moved, parse_route, parse_routes, required_tex
 use crate::exit::{Exit, Failure};
 use crate::ui::{Ui, Verbosity};
 
-/// Explores every route of a web application in a real browser and keeps the campaign's state.
+/// Explore every route of a web application in a real browser and keep the campaign's state
 #[derive(Debug, Parser)]
 #[command(name = "agent-test", version, max_term_width = 100)]
 pub struct Cli {
@@ -52,50 +54,52 @@ pub struct Cli {
 /// One variant per command. Add: the variant here, its line in `dispatch`, its file.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Takes new routes into the campaign
+    /// Take new routes into the campaign
     Add(add::Args),
-    /// Stops the campaign with a reason
+    /// Stop the campaign with a reason
     Block(block::Args),
-    /// Tells what is wrong with the campaign's files, and repairs it
+    /// Tell what is wrong with the campaign's files, or repair it
     Check(check::Args),
-    /// Takes routes under a lease, so that no other worker does them
+    /// Take routes under a lease, so that no other worker does them
     Claim(claim::Args),
-    /// Hands in a route's report
+    /// Hand in a route's report
     Complete(complete::Args),
+    Completions(completions::Args),
     Demo(demo::Args),
-    /// Writes ROUTE_MAP.md
+    /// Write ROUTE_MAP.md from a list of routes
     Discover(discover::Args),
     Doctor(doctor::Args),
-    /// Takes pending routes out of the campaign
+    /// Take pending routes out of the campaign
     Drop(drop::Args),
     Explore(explore::Args),
-    /// Notes that a route could not be tested
+    /// Note that a route could not be tested
     Fail(fail::Args),
     #[command(name = "__guard", hide = true)]
     Guard(guard::Args),
-    /// Lengthens a lease
+    /// Lengthen a lease
     Heartbeat(heartbeat::Args),
     #[command(name = "__hold-driver", hide = true)]
     HoldDriver(hold_driver::Args),
-    /// Starts a campaign
+    /// Start a campaign: which application, which routes, with which settings
     Init(Box<init::Args>),
-    /// Gives a lease back
+    Man(man::Args),
+    /// Give a lease back
     Release(release::Args),
     Report(report::Args),
-    /// Puts completed routes back, to be tested again
+    /// Put completed routes back, to be tested again
     Requeue(requeue::Args),
     Resume(Box<resume::Args>),
-    /// Puts failed routes back, to be tried again
+    /// Put failed routes back, to be tried again
     Retry(retry::Args),
-    /// Hands in the review of a route
+    /// Hand in the review of a route
     Review(review::Args),
     Run(Box<run::Args>),
     Schema(schema::Args),
-    /// Prints the file-safe name of a route
+    /// Print the file-safe name of a route
     Slug(slug::Args),
-    /// Shows where the campaign stands and what comes next
+    /// Show where the campaign stands and what comes next
     Status(status::Args),
-    /// Lets a blocked campaign go on
+    /// Let a blocked campaign go on
     Unblock(unblock::Args),
 }
 
@@ -106,6 +110,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Check(args) => check::run(context, args),
         Command::Claim(args) => claim::run(context, args),
         Command::Complete(args) => complete::run(context, args),
+        Command::Completions(args) => completions::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Discover(args) => discover::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
@@ -116,6 +121,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Heartbeat(args) => heartbeat::run(context, args),
         Command::HoldDriver(args) => hold_driver::run(context, args),
         Command::Init(args) => init::run(context, *args),
+        Command::Man(args) => man::run(context, args),
         Command::Release(args) => release::run(context, args),
         Command::Report(args) => report::run(context, args),
         Command::Requeue(args) => requeue::run(context, args),

@@ -17,7 +17,7 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand, Debug)]
 enum Outcome {
-    /// Hands in a route's bug report
+    /// Hand in a route's bug report
     Complete {
         /// The route
         #[arg(value_name = "ROUTE")]
@@ -29,7 +29,7 @@ enum Outcome {
         #[arg(long, value_name = "TOKEN")]
         token: Option<String>,
     },
-    /// Notes that a route could not be reviewed
+    /// Note that a route could not be reviewed
     Fail {
         /// The route
         #[arg(value_name = "ROUTE")]

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::vocab::{ActionResult, BugKind, NodeState, NodeType, RouteStatus, Severity};
 use crate::trace::{FingerprintParts, Locator, TraceStep};
@@ -17,21 +17,25 @@ pub struct RouteReport {
     /// Outcome.
     pub status: RouteStatus,
     /// What the landing page is.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<PageInfo>")]
     pub page_info: PageInfo,
     /// Every interactive element and what came of it.
     pub action_tree: ActionTree,
     /// What is wrong.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<Vec<Bug>>")]
     pub bugs: Vec<Bug>,
     /// Messages of the browser's console at level error, as text.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub console_errors: Vec<String>,
     /// Counts; `total` is the sum of passed, failed and disabled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations_count: Option<OperationsCount>,
     /// Screenshots that belong to no node (login, landing, final), as file names in the route's folder.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub screenshots: Vec<String>,
     /// Brief summary for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,10 +47,12 @@ pub struct RouteReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
     /// Limits that were reached, each with what was left undone.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub limits: Vec<String>,
     /// Noise that is not a bug of the application: third-party failures, requests that we stopped.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub noise: Vec<String>,
     /// Run file that holds the traces, relative to the project root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,25 +69,31 @@ pub struct RouteReport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PageInfo {
     /// The document's title.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<String>")]
     pub title: String,
     /// Whether there is a table or grid.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<bool>")]
     pub has_table: bool,
     /// Rows of the first table.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<u64>")]
     pub row_count: u64,
     /// Column headers of the first table.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub column_headers: Vec<String>,
     /// Names of the tabs on the page.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub tabs: Vec<String>,
     /// The address after the page had loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Messages of the console during the load.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub console_errors: Vec<String>,
 }
 
@@ -89,16 +101,20 @@ pub struct PageInfo {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionTree {
     /// Everything outside tables and the detail page.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<Vec<Node>>")]
     pub toolbar: Vec<Node>,
     /// The first row's actions.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<Vec<Node>>")]
     pub row_actions: Vec<Node>,
     /// Actions in the header of the detail page.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<Vec<Node>>")]
     pub detail_header_actions: Vec<Node>,
     /// The detail page's tabs.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<Vec<Node>>")]
     pub detail_tabs: Vec<Node>,
 }
 
@@ -141,7 +157,8 @@ pub struct Node {
     /// Visible or accessible name.
     pub label: String,
     /// What kind of control it is.
-    #[serde(rename = "type", default = "unclassified")]
+    #[serde(rename = "type", default = "unclassified", deserialize_with = "null_is_unclassified")]
+    #[schemars(with = "Option<NodeType>")]
     pub node_type: NodeType,
     /// Whether it could be used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,7 +185,8 @@ pub struct Node {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// Requests that the action issued: `METHOD path -> status`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub requests: Vec<String>,
     /// The address after the action, when it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -177,12 +195,22 @@ pub struct Node {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped_reason: Option<String>,
     /// What the action led to.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<Vec<Node>>")]
     pub children: Vec<Node>,
 }
 
 fn unclassified() -> NodeType {
     NodeType::Unclassified
+}
+
+fn null_is_unclassified<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NodeType, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_else(unclassified))
+}
+
+/// Reads `null` as the value of a key that is absent: other writers put it there.
+fn null_is_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// A fault of the application.
@@ -193,13 +221,16 @@ pub struct Bug {
     /// What is wrong, in one sentence.
     pub description: String,
     /// Where: the route, then the labels of the path to it (`/orders > Export > CSV`).
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<String>")]
     pub location: String,
     /// What should have happened.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<String>")]
     pub expected: String,
     /// What happened.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<String>")]
     pub actual: String,
     /// Evidence, a file name in the route's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -220,7 +251,8 @@ pub struct Bug {
     #[serde(rename = "fingerprintParts", default, skip_serializing_if = "Option::is_none")]
     pub fingerprint_parts: Option<FingerprintParts>,
     /// The steps that lead to it, through the failing one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<TraceStep>>")]
     pub trace: Vec<TraceStep>,
     /// `explorer`, `tester-reported` or `reviewer-found`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -232,10 +264,12 @@ pub struct Bug {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fire_rate: Option<FireRate>,
     /// How many places of this route show it (equal bugs are one entry).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub also_at: Vec<String>,
     /// Console messages and failed requests that belong to it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub evidence: Vec<String>,
 }
 
@@ -252,16 +286,20 @@ pub struct FireRate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationsCount {
     /// Sum of passed, failed and disabled.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<u64>")]
     pub total: u64,
     /// Enabled nodes acted on without a bug.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<u64>")]
     pub passed: u64,
     /// Enabled nodes acted on with a bug.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<u64>")]
     pub failed: u64,
     /// Disabled nodes.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<u64>")]
     pub disabled: u64,
 }
 
@@ -269,13 +307,68 @@ pub struct OperationsCount {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Coverage {
     /// Elements found.
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<u64>")]
     pub found: u64,
     /// Acted on.
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<u64>")]
     pub acted_on: u64,
     /// Disabled.
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<u64>")]
     pub disabled: u64,
     /// Refused because they are destructive.
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<u64>")]
     pub refused: u64,
     /// Skipped, by reason.
+    #[serde(default, deserialize_with = "null_is_default")]
+    #[schemars(with = "Option<std::collections::BTreeMap<String, u64>>")]
     pub skipped: std::collections::BTreeMap<String, u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn null_reads_like_an_absent_key() {
+        let with_null = json!({
+            "route": "/a", "tested_at": "2026-05-02T10:15:00Z", "status": "pass", "page_info": null, "bugs": null,
+            "console_errors": null, "screenshots": null, "limits": null, "noise": null, "operations_count": null,
+            "action_tree": {
+                "toolbar": [ { "label": "Save", "type": null, "state": null, "requests": null, "children": null } ],
+                "row_actions": null, "detail_header_actions": null, "detail_tabs": null
+            }
+        });
+        let without = json!({
+            "route": "/a", "tested_at": "2026-05-02T10:15:00Z", "status": "pass",
+            "action_tree": { "toolbar": [ { "label": "Save" } ] }
+        });
+        let read = |value| serde_json::from_value::<RouteReport>(value).unwrap();
+        assert_eq!(read(with_null), read(without));
+    }
+
+    #[test]
+    fn null_inside_page_info_bugs_and_counts_reads_like_an_absent_key() {
+        let page: PageInfo =
+            serde_json::from_value(json!({ "title": null, "has_table": null, "row_count": null })).unwrap();
+        assert_eq!(page, PageInfo::default());
+        let bug: Bug = serde_json::from_value(
+            json!({ "severity": "minor", "description": "d", "location": null, "trace": null, "evidence": null }),
+        )
+        .unwrap();
+        assert_eq!((bug.location.as_str(), bug.trace.len()), ("", 0));
+        let count: OperationsCount = serde_json::from_value(json!({ "total": 3, "failed": null })).unwrap();
+        assert_eq!(count, OperationsCount { total: 3, ..OperationsCount::default() });
+    }
+
+    #[test]
+    fn coverage_may_be_told_in_part() {
+        let coverage: Coverage = serde_json::from_value(json!({ "found": 4, "skipped": null })).unwrap();
+        assert_eq!(coverage, Coverage { found: 4, ..Coverage::default() });
+    }
 }

@@ -28,6 +28,46 @@ pub struct Config {
     pub settings: Overrides,
 }
 
+/// The shape of `agent-test.toml`, for its JSON Schema: [`Config`] with every key at the top.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SettingsFile {
+    /// Address of the application under test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Name of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Everything else.
+    #[serde(flatten)]
+    pub settings: Overrides,
+}
+
+const KEYS: &[&str] = &[
+    "base_url",
+    "project",
+    "batch_size",
+    "review_batch_size",
+    "safe_to_mutate",
+    "allow_request",
+    "own_origins",
+    "login",
+    "storage_state",
+    "limits",
+    "workers",
+];
+const LIMIT_KEYS: &[&str] = &["actions", "depth", "wall_time_s", "settle_ms", "screens", "windows", "page_nodes"];
+const LOGIN_KEYS: &[&str] =
+    &["url", "username_env", "password_env", "username_locator", "password_locator", "submit_locator"];
+
+/// A misspelt key would silently not be set.
+fn refuse_unknown(what: &str, table: &toml::Table, known: &[&str]) -> Result<(), String> {
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(format!("there is no {what} named `{key}`; there are {}", known.join(", "))),
+        None => Ok(()),
+    }
+}
+
 impl Config {
     /// Reads `agent-test.toml` at this project root; nothing is set when it is missing.
     ///
@@ -46,22 +86,11 @@ impl Config {
             format!("line {line}: {}", error.message())
         };
         let table: toml::Table = toml::from_str(text).map_err(reason)?;
-        // A misspelt key would silently not be set.
-        let known = [
-            "base_url",
-            "project",
-            "batch_size",
-            "review_batch_size",
-            "safe_to_mutate",
-            "allow_request",
-            "own_origins",
-            "login",
-            "storage_state",
-            "limits",
-            "workers",
-        ];
-        if let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) {
-            return Err(format!("there is no setting `{key}`; there are {}", known.join(", ")));
+        refuse_unknown("setting", &table, KEYS)?;
+        for (name, keys) in [("limits", LIMIT_KEYS), ("login", LOGIN_KEYS)] {
+            if let Some(toml::Value::Table(table)) = table.get(name) {
+                refuse_unknown(&format!("key in [{name}]"), table, keys)?;
+            }
         }
         let mut config: Self = toml::from_str(text).map_err(reason)?;
         config.settings = toml::from_str(text).map_err(reason)?;
@@ -170,7 +199,21 @@ mod tests {
     #[test]
     fn a_misspelt_key_and_a_wrong_value_are_told_by_line() {
         assert!(Config::from_toml("batchsize = 7\n").unwrap_err().contains("batchsize"));
+        assert!(Config::from_toml("[limits]\ndeepth = 7\n").unwrap_err().contains("deepth"));
+        assert!(Config::from_toml("[login]\nurl = \"/l\"\nuser = \"u\"\n").unwrap_err().contains("`user`"));
         assert!(Config::from_toml("project = \"p\"\nbatch_size = \"x\"\n").unwrap_err().contains("line 2"));
+    }
+
+    #[test]
+    fn the_known_keys_are_those_of_the_schema() {
+        let schema = schemars::schema_for!(SettingsFile).to_value();
+        let keys = |of: &serde_json::Value| -> std::collections::BTreeSet<String> {
+            of["properties"].as_object().unwrap().keys().cloned().collect()
+        };
+        let known = |keys: &[&str]| keys.iter().map(|&key| key.to_owned()).collect();
+        assert_eq!(keys(&schema), known(KEYS));
+        assert_eq!(keys(&schema["$defs"]["PartialLimits"]), known(LIMIT_KEYS));
+        assert_eq!(keys(&schema["$defs"]["Login"]), known(LOGIN_KEYS));
     }
 
     #[test]

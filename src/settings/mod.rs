@@ -10,5 +10,5 @@ mod layers;
 mod types;
 
 pub use error::SettingsError;
-pub use layers::{CONFIG_FILE, Config, parse_base_url, resolve};
+pub use layers::{CONFIG_FILE, Config, SettingsFile, parse_base_url, resolve};
 pub use types::{Limits, Login, Overrides, PartialLimits, Settings};
