@@ -7,6 +7,8 @@ mod campaign_kit; // no tests: a started campaign, reports as an agent writes th
 mod demo; // the demo application: switches, ledger, manifest, and a browser over its pages
 mod doctor; // what is missing on a machine, and what to do about it
 mod driver; // the driver process: found, started, and dead with its browsers however its owner ends
+mod explore; // what an exploration meets and what it never does, on small pages in a browser
+mod explore_kit; // no tests: small pages that write down every request, and an exploration of them
 mod report; // the HTML report in a real browser
 mod route_map; // the route map's example, discovery from a list, selection
 mod run; // whole campaigns: run, interrupted, killed, resumed, reported
