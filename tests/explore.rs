@@ -173,6 +173,11 @@ static RAN: LazyLock<Ran> = LazyLock::new(|| {
     Ran::explore(PAGES, &routes, &["--no-confirm", "--allow-request", "POST /api/search*"], &[])
 });
 
+/// The exploration of all these pages.
+pub fn ran() -> &'static Ran {
+    &RAN
+}
+
 /// Safe to mutate: questions are confirmed, forms are sent.
 static MUTATING: LazyLock<Ran> =
     LazyLock::new(|| Ran::explore(PAGES, &["/confirming"], &["--no-confirm", "--safe-to-mutate"], &[]));
@@ -425,7 +430,7 @@ fn buttons_that_breed_buttons_end_and_say_so() {
 fn what_only_looks_like_a_fault_is_none() {
     assert_eq!(RAN.bugs("/decoys"), &Vec::<Value>::new());
     let noise = RAN.report("/decoys")["noise"].to_string();
-    assert!(noise.contains("404.png") && noise.contains("GET /404 answered 404"), "{noise}");
+    assert!(noise.contains("/500 failed") && noise.contains("GET /404 answered 404"), "{noise}");
     assert!(!RAN.elsewhere.is_empty(), "the page asks the other origin by itself");
 }
 
