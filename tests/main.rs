@@ -8,6 +8,10 @@ mod cli_reference; // the help of every command, completions, manual pages
 mod demo; // the demo application: switches, ledger, manifest, and a browser over its pages
 mod doctor; // what is missing on a machine, and what to do about it
 mod driver; // the driver process: found, started, and dead with its browsers however its owner ends
+mod explore; // what an exploration meets and what it never does, on small pages in a browser
+mod explore_bugs; // each kind of fault in the report, and what every report keeps
+mod explore_input; // what `explore` and its neighbours cannot use, and whose turn it is then
+mod explore_kit; // no tests: small pages that write down every request, and an exploration of them
 mod readme; // commands and links of the Markdown files
 mod report; // the HTML report in a real browser
 mod route_map; // the route map's example, discovery from a list, selection
