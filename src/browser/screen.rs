@@ -100,6 +100,8 @@ pub struct Element {
     pub haspopup: Option<String>,
     /// Cannot be written to.
     pub readonly: bool,
+    /// It works on a text field beside it, which may be empty.
+    pub field: bool,
     /// `type` of a button or field.
     pub kind: Option<String>,
     /// It has a listener for clicks.

@@ -781,6 +781,7 @@ fn may_be_dead(element: &Element, look: &Look) -> bool {
         || element.checked
         || element.submits
         || element.download
+        || element.field
         || element.input.as_deref().is_some_and(|kind| kind != "button")
         || element.kind.as_deref() == Some("reset")
         || element.tag == "summary"
