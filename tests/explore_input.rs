@@ -176,10 +176,9 @@ impl Foreign {
         let mut command = Command::new("chromedriver");
         command.arg("--port=0").env("TMPDIR", sandbox.path()).process_group(0);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("chromedriver");
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let port = lines
-            .filter_map(|line| Some(line.split_once("successfully on port ")?.1.trim_end_matches('.').to_owned()))
-            .next()
+            .find_map(|line| Some(line.split_once("successfully on port ")?.1.trim_end_matches('.').to_owned()))
             .expect("its port");
         Self { child, url: format!("http://127.0.0.1:{port}") }
     }

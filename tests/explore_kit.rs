@@ -163,7 +163,7 @@ impl Ran {
             if !entry.file_type().is_file() {
                 continue;
             }
-            if name.ends_with(".png") {
+            if path.extension().is_some_and(|ending| ending == "png") {
                 let folder = path.parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
                 shots.entry(folder).or_default().insert(name);
             } else {
