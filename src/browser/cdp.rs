@@ -167,7 +167,6 @@ impl Cdp {
         let _ = self.post(session, method, params);
     }
 
-    #[expect(clippy::type_complexity, reason = "a private pair")]
     fn post(
         &self,
         session: Option<&str>,

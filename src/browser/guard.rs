@@ -87,7 +87,7 @@ impl Policy {
 
     /// Decides.
     #[must_use]
-    pub fn decide(&self, mode: &Mode, request: &Outgoing<'_>) -> Decision {
+    pub fn decide(&self, mode: Mode, request: &Outgoing<'_>) -> Decision {
         let Ok(url) = Url::parse(request.url) else { return Decision::Pass };
         let own = self.is_own(&url);
         if request.top_document && !own {
@@ -104,7 +104,7 @@ impl Policy {
                     return Decision::Refuse("would change data");
                 }
                 let active = matches!(request.kind, "Document" | "XHR" | "Fetch");
-                if active && *destructive {
+                if active && destructive {
                     return Decision::Refuse("its control reads destructive");
                 }
                 if active && words::address_is_destructive(&url) {
@@ -146,7 +146,7 @@ mod tests {
         Policy { base: Url::parse("http://app.test:5000/").ok(), ..Policy::default() }
     }
 
-    fn ask(policy: &Policy, mode: &Mode, method: &str, url: &str, kind: &str, top_document: bool) -> Decision {
+    fn ask(policy: &Policy, mode: Mode, method: &str, url: &str, kind: &str, top_document: bool) -> Decision {
         policy.decide(mode, &Outgoing { method, url, kind, top_document })
     }
 
@@ -155,29 +155,29 @@ mod tests {
     #[test]
     fn every_mutating_method_of_an_action_is_refused() {
         for method in ["POST", "PUT", "PATCH", "DELETE", "post", "PROPFIND"] {
-            let decision = ask(&policy(), &ACT, method, "http://app.test:5000/api/x", "XHR", false);
+            let decision = ask(&policy(), ACT, method, "http://app.test:5000/api/x", "XHR", false);
             assert!(matches!(decision, Decision::Refuse(_)), "{method}: {decision:?}");
         }
     }
 
     #[test]
     fn reads_of_an_action_leave() {
-        assert_eq!(ask(&policy(), &ACT, "GET", "http://app.test:5000/api/x", "XHR", false), Decision::Pass);
+        assert_eq!(ask(&policy(), ACT, "GET", "http://app.test:5000/api/x", "XHR", false), Decision::Pass);
     }
 
     #[test]
     fn a_read_with_a_destructive_address_is_refused() {
         for path in ["logout", "users/7/delete", "delete_item?id=3", "item?action=delete"] {
             let url = format!("http://app.test:5000/{path}");
-            assert!(matches!(ask(&policy(), &ACT, "GET", &url, "Document", true), Decision::Refuse(_)), "{path}");
+            assert!(matches!(ask(&policy(), ACT, "GET", &url, "Document", true), Decision::Refuse(_)), "{path}");
         }
     }
 
     #[test]
     fn a_read_of_a_destructive_control_is_refused() {
         let mode = Mode::Act { destructive: true };
-        assert!(matches!(ask(&policy(), &mode, "GET", "http://app.test:5000/x", "Fetch", false), Decision::Refuse(_)));
-        assert_eq!(ask(&policy(), &mode, "GET", "http://app.test:5000/x.css", "Stylesheet", false), Decision::Pass);
+        assert!(matches!(ask(&policy(), mode, "GET", "http://app.test:5000/x", "Fetch", false), Decision::Refuse(_)));
+        assert_eq!(ask(&policy(), mode, "GET", "http://app.test:5000/x.css", "Stylesheet", false), Decision::Pass);
     }
 
     #[test]
@@ -185,26 +185,26 @@ mod tests {
         let mut policy = policy();
         policy.safe_to_mutate = true;
         for url in ["https://example.com/", "http://app.test:5001/", "https://app.test:5000/"] {
-            assert_eq!(ask(&policy, &ACT, "GET", url, "Document", true), Decision::OutOfScope, "{url}");
+            assert_eq!(ask(&policy, ACT, "GET", url, "Document", true), Decision::OutOfScope, "{url}");
         }
         policy.own_origins.push("https://example.com/".into());
-        assert_eq!(ask(&policy, &ACT, "GET", "https://example.com/x", "Document", true), Decision::Pass);
+        assert_eq!(ask(&policy, ACT, "GET", "https://example.com/x", "Document", true), Decision::Pass);
     }
 
     #[test]
     fn allowed_reads_over_post_leave() {
         let mut policy = policy();
         policy.allow = vec!["POST */api/search*".into(), "/graphql".into()];
-        assert_eq!(ask(&policy, &ACT, "POST", "http://app.test:5000/api/search?q=1", "XHR", false), Decision::Pass);
-        assert_eq!(ask(&policy, &ACT, "POST", "http://app.test:5000/graphql", "XHR", false), Decision::Pass);
-        let other = ask(&policy, &ACT, "POST", "http://app.test:5000/api/save", "XHR", false);
+        assert_eq!(ask(&policy, ACT, "POST", "http://app.test:5000/api/search?q=1", "XHR", false), Decision::Pass);
+        assert_eq!(ask(&policy, ACT, "POST", "http://app.test:5000/graphql", "XHR", false), Decision::Pass);
+        let other = ask(&policy, ACT, "POST", "http://app.test:5000/api/save", "XHR", false);
         assert!(matches!(other, Decision::Refuse(_)));
     }
 
     #[test]
     fn a_page_that_opens_may_post_and_the_login_too() {
         for mode in [Mode::Load, Mode::Login] {
-            assert_eq!(ask(&policy(), &mode, "POST", "http://app.test:5000/login", "Document", true), Decision::Pass);
+            assert_eq!(ask(&policy(), mode, "POST", "http://app.test:5000/login", "Document", true), Decision::Pass);
         }
     }
 }

@@ -218,10 +218,11 @@ fn paused(shared: &Shared, session: Option<&str>, params: &Value) {
         let acting = shared.mode.lock().unwrap_or_else(PoisonError::into_inner);
         // A page that the action has opened asks for its own data; that is not the action any more.
         let loader = shared.evidence.loader_of(&network_id);
-        let of_new_page = kind != "Document" && loader.is_some_and(|loader| !loader.is_empty() && loader == acting.shown && loader != acting.began_on);
+        let of_new_page = kind != "Document"
+            && loader.is_some_and(|loader| !loader.is_empty() && loader == acting.shown && loader != acting.began_on);
         if of_new_page { Mode::Load } else { acting.mode }
     };
-    let decision = shared.policy.decide(&mode, &Outgoing { method: &method, url: &url, kind: &kind, top_document });
+    let decision = shared.policy.decide(mode, &Outgoing { method: &method, url: &url, kind: &kind, top_document });
     let stop = |why: Option<&'static str>| {
         // The Network event may come before or after; both meet in one entry.
         shared.evidence.began(request(&network_id, params, &kind, top_document));
@@ -267,11 +268,10 @@ fn exception(params: &Value) -> Note {
         description
     };
     let class = text(details, "/exception/className");
-    let frame = details["stackTrace"]["callFrames"]
-        .as_array()
-        .and_then(|frames| frames.first())
-        .map(|frame| format!("{}@{}", text(frame, "/functionName"), file_of(&text(frame, "/url"))))
-        .unwrap_or_else(|| file_of(&text(details, "/url")));
+    let frame = details["stackTrace"]["callFrames"].as_array().and_then(|frames| frames.first()).map_or_else(
+        || file_of(&text(details, "/url")),
+        |frame| format!("{}@{}", text(frame, "/functionName"), file_of(&text(frame, "/url"))),
+    );
     let url = Some(text(details, "/stackTrace/callFrames/0/url"))
         .filter(|url| !url.is_empty())
         .unwrap_or_else(|| text(details, "/url"));

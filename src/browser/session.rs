@@ -272,8 +272,8 @@ impl Session {
     /// Tells the guard what we are doing.
     pub fn set_mode(&self, mode: Mode) {
         let mut acting = self.shared.mode.lock().unwrap_or_else(PoisonError::into_inner);
-        acting.mode = mode;
-        acting.began_on = acting.shown.clone();
+        let shown = acting.shown.clone();
+        *acting = Acting { mode, began_on: shown.clone(), shown };
     }
 
     /// Sends a command to the window that we work in.

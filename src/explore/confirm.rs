@@ -65,8 +65,8 @@ async fn replay_once(plan: &Plan, trace: &[TraceStep]) -> Option<Seen> {
     let seen = match played {
         Some(Played::Reached { last, before }) => {
             let moment = if before.is_some() { Moment::Action } else { Moment::Load };
-            let findings = judged(&last, before.as_ref(), &plan.policy(), moment);
-            Some(Seen { effect: *last, before, findings })
+            let findings = judged(&last, before.as_deref(), &plan.policy(), moment);
+            Some(Seen { effect: *last, before: before.map(|look| *look), findings })
         }
         _ => None,
     };

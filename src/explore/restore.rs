@@ -22,12 +22,12 @@ impl Walker<'_> {
         at: &Look,
         candidate: &Candidate,
     ) -> Result<Option<Element>, SessionError> {
-        if let Some(element) = self.here(level, at, candidate) {
+        if let Some(element) = self.here(level, at, candidate, false) {
             return Ok(Some(element));
         }
         if page_key(&self.look.url) == level.page && kinds(&self.look).len() > level.overlays.len() {
             self.close_extra(&level.overlays).await?;
-            if let Some(element) = self.here(level, at, candidate) {
+            if let Some(element) = self.here(level, at, candidate, false) {
                 return Ok(Some(element));
             }
         }
@@ -36,28 +36,29 @@ impl Walker<'_> {
             if kinds(&self.look).len() > level.overlays.len() {
                 self.close_extra(&level.overlays).await?;
             }
-            if let Some(element) = self.here(level, at, candidate) {
+            if let Some(element) = self.here(level, at, candidate, false) {
                 return Ok(Some(element));
             }
         }
-        if let Some(element) = self.scrolled(level, at, candidate).await? {
+        if let Some(element) = self.scrolled(level, at, candidate, false).await? {
             return Ok(Some(element));
         }
         if !self.replay(level).await? {
             return Ok(None);
         }
-        if let Some(element) = self.here(level, at, candidate) {
+        if let Some(element) = self.here(level, at, candidate, true) {
             return Ok(Some(element));
         }
-        self.scrolled(level, at, candidate).await
+        self.scrolled(level, at, candidate, true).await
     }
 
-    fn here(&self, level: &Level, at: &Look, candidate: &Candidate) -> Option<Element> {
+    /// `by_place` only on a screen that was made anew: elsewhere another element may have taken the place.
+    fn here(&self, level: &Level, at: &Look, candidate: &Candidate, by_place: bool) -> Option<Element> {
         let fits = page_key(&self.look.url) == level.page && kinds(&self.look) == level.overlays;
         if !fits {
             return None;
         }
-        let by_place = (candidate.scroll - self.look.scroll_y).abs() < 2;
+        let by_place = by_place && (candidate.scroll - self.look.scroll_y).abs() < 2;
         find_again(&candidate.element, at, candidate.nth, &self.look, by_place).cloned()
     }
 
@@ -66,12 +67,13 @@ impl Walker<'_> {
         level: &Level,
         at: &Look,
         candidate: &Candidate,
+        by_place: bool,
     ) -> Result<Option<Element>, SessionError> {
         if page_key(&self.look.url) != level.page || (candidate.scroll - self.look.scroll_y).abs() < 2 {
             return Ok(None);
         }
         self.look = scroll_to(&self.session, candidate.scroll, self.terms()).await?;
-        Ok(self.here(level, at, candidate))
+        Ok(self.here(level, at, candidate, by_place))
     }
 
     /// Opens the route again and plays the way to the level. Gives back whether the way could be played.
@@ -113,7 +115,7 @@ impl Walker<'_> {
 
     async fn close_top(&mut self) -> Result<bool, SessionError> {
         let Some(top) = self.look.overlays.last().cloned() else { return Ok(true) };
-        let index = self.look.overlays.len() as i64 - 1;
+        let index = i64::try_from(self.look.overlays.len()).unwrap_or(0) - 1;
         let page = page_key(&self.look.url);
         let count = self.look.overlays.len();
         if top.is_dialog() {

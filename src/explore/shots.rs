@@ -38,7 +38,7 @@ pub fn shot_name(section: Section, labels: &[String], suffix: &str) -> String {
     let room = LONGEST - suffix.len();
     if name.len() > room {
         name.truncate(room);
-        name = name.trim_end_matches('-').to_owned();
+        name.truncate(name.trim_end_matches('-').len());
     }
     name + suffix
 }

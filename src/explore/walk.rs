@@ -240,13 +240,13 @@ impl<'a> Walker<'a> {
     /// A node that was not acted on.
     fn skipped(&mut self, level: &Level, candidate: &Candidate, reason: &str, key: Option<&str>) -> Node {
         *self.coverage.skipped.entry(key.unwrap_or(reason).to_owned()).or_default() += 1;
-        let mut node = self.node(level, candidate);
+        let mut node = Self::node(level, candidate);
         node.action_result = Some(ActionResult::Skipped);
         node.skipped_reason = Some(reason.to_owned());
         node
     }
 
-    fn node(&self, level: &Level, candidate: &Candidate) -> Node {
+    fn node(level: &Level, candidate: &Candidate) -> Node {
         let element = &candidate.element;
         let alike = candidate.stands_for;
         Node {
@@ -299,7 +299,7 @@ impl<'a> Walker<'a> {
         }
         let refuse = |walker: &mut Self, why: &str| {
             walker.coverage.refused += 1;
-            let mut node = walker.node(level, candidate);
+            let mut node = Self::node(level, candidate);
             node.action_result = Some(ActionResult::Refused);
             node.note = Some(why.to_owned());
             Some(node)
@@ -317,7 +317,7 @@ impl<'a> Walker<'a> {
             .map(|(scheme, _)| scheme.to_ascii_lowercase());
         if scheme.as_deref().is_some_and(|scheme| matches!(scheme, "mailto" | "tel" | "sms" | "intent" | "market")) {
             *self.coverage.skipped.entry("opens another program".to_owned()).or_default() += 1;
-            let mut node = self.node(level, candidate);
+            let mut node = Self::node(level, candidate);
             node.action_result = Some(ActionResult::OutOfScope);
             node.note = Some("opens another program".to_owned());
             return Some(node);
@@ -364,7 +364,7 @@ impl<'a> Walker<'a> {
                 None,
             ))));
         };
-        let mut node = self.node(level, candidate);
+        let mut node = Self::node(level, candidate);
         let labels: Vec<String> = level.labels.iter().cloned().chain([node.label.clone()]).collect();
         // What was disabled when it was seen may have become usable on the way.
         node.state = Some(NodeState::Enabled);
@@ -530,7 +530,7 @@ impl<'a> Walker<'a> {
         {
             match self.plan.route_at(&look.url) {
                 Some(route) => {
-                    node.note = join_notes(node.note.take(), Some(format!("the detail page is the route {route}")))
+                    node.note = join_notes(node.note.take(), Some(format!("the detail page is the route {route}")));
                 }
                 None if page_key(&look.url) != level.page => self.detail = Some(steps.clone()),
                 None => {}
@@ -586,7 +586,7 @@ impl<'a> Walker<'a> {
                 labels: labels.clone(),
                 section: level.section,
                 depth: level.depth + 1,
-                opened_by: inherited(level, outcome),
+                opened_by: Some(inherited(level, outcome)),
                 families: level.families.iter().cloned().chain([own_family]).collect(),
             };
             node.children = Box::pin(self.walk(&next, &look, found)).await?;
@@ -749,10 +749,10 @@ fn is_button(element: &Element) -> bool {
 }
 
 /// Opened-by is kept through the steps of a wizard.
-fn inherited(level: &Level, outcome: &Outcome) -> Option<ActionResult> {
+fn inherited(level: &Level, outcome: &Outcome) -> ActionResult {
     let within =
         matches!(level.opened_by, Some(ActionResult::WizardOpened)) && outcome.result == ActionResult::ContentChanged;
-    Some(if within { ActionResult::WizardOpened } else { outcome.result.clone() })
+    if within { ActionResult::WizardOpened } else { outcome.result.clone() }
 }
 
 fn action_for(element: &Element) -> (Action, Tool) {

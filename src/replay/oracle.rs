@@ -283,12 +283,13 @@ pub fn judge_page(look: &Look, document_failed: bool) -> Vec<Finding> {
     let is_error_page = (hit(&ERROR_PAGE, &look.heading) && short_page) || hit(&STACK, &look.body_text);
     if is_error_page && !document_failed {
         let heading = if look.heading.is_empty() { look.title.clone() } else { look.heading.clone() };
-        let mut finding = error_message("The page is an error page", &heading);
-        finding.category = "navigation";
-        finding.signal = "error-page".to_owned();
-        finding.of_page = true;
-        finding.expected = "the page shows its content".to_owned();
-        findings.push(finding);
+        findings.push(Finding {
+            category: "navigation",
+            signal: "error-page".to_owned(),
+            of_page: true,
+            expected: "the page shows its content".to_owned(),
+            ..error_message("The page is an error page", &heading)
+        });
     }
     findings
 }

@@ -14,7 +14,7 @@ pub enum Played {
         /// The last step's effect.
         last: Box<Effect>,
         /// The screen before the last step; none when the last step is the opening navigation.
-        before: Option<Look>,
+        before: Option<Box<Look>>,
     },
     /// A step could not be done.
     Stopped {
@@ -78,7 +78,7 @@ pub async fn play(session: &Session, steps: &[TraceStep], terms: Terms) -> Resul
                 session.press_key(step.value.as_deref().unwrap_or("Escape")).await?;
                 let still = session.still(mark, terms.cap_ms).await?;
                 let since = session.evidence().since(mark);
-                Effect { still, since, ..Effect::of_look(session.look(terms.nodes).await?) }
+                Effect { since, still, ..Effect::of_look(session.look(terms.nodes).await?) }
             }
             Tool::Noop | Tool::Wait => match previous {
                 Some(look) => {
@@ -97,7 +97,7 @@ pub async fn play(session: &Session, steps: &[TraceStep], terms: Terms) -> Resul
         last = Some(effect);
     }
     match last {
-        Some(last) => Ok(Played::Reached { last: Box::new(last), before }),
+        Some(last) => Ok(Played::Reached { last: Box::new(last), before: before.map(Box::new) }),
         None => Ok(Played::Stopped { at: 0, why: "the trace has no step".to_owned() }),
     }
 }

@@ -86,7 +86,7 @@
     } finally {
       level = before[0];
       // The observer's callback and promise reactions run before the next task.
-      setTimer(() => { if (source === from) source = before[1]; }, 0);
+      setTimer(() => { if (source === from) source = null; }, 0);
     }
   };
   wrap(window, 'setTimeout', (target, self, args) => {
@@ -160,6 +160,11 @@
   };
   // Values, checks and scrolling do not show as mutations.
   const add = EventTarget.prototype.addEventListener;
+  // What a person does is nobody's tick, even right after one.
+  for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'keydown', 'keyup']) {
+    add.call(window, type, () => { source = null; }, { capture: true, passive: true });
+  }
+  listeners.delete(window);
   const listen = (target) => ['input', 'change', 'toggle', 'focusin', 'scroll'].forEach((type) => {
     add.call(target, type, () => {
       if (type === 'focusin') api.focused = (api.focused ?? 0) + 1;
