@@ -421,7 +421,7 @@ mod tests {
     }
 
     fn kinds(requests: Vec<Request>, notes: Vec<Note>) -> Vec<BugKind> {
-        let since = Since { requests, notes };
+        let since = Since { notes, requests };
         judge(&since, &policy(), Moment::Action).findings.into_iter().map(|finding| finding.kind).collect()
     }
 
