@@ -67,7 +67,10 @@ pub fn classify(element: &Element, before: &Look, effect: &Effect, in_menu: bool
     let opened: Vec<&Overlay> = after.overlays.iter().filter(|overlay| !old.contains(&overlay.uid)).collect();
     if let Some(dialog) = opened.iter().find(|overlay| overlay.is_dialog()) {
         let name = if dialog.name.is_empty() { String::new() } else { format!("\"{}\"", dialog.name) };
-        return if dialog.wizard && dialog.buttons > 1 {
+        let at =
+            after.overlays.iter().position(|overlay| overlay.uid == dialog.uid).and_then(|at| i64::try_from(at).ok());
+        let has_next = after.elements.iter().any(|element| Some(element.overlay) == at && leads_on(element));
+        return if (dialog.wizard || has_next) && dialog.buttons > 1 {
             outcome(ActionResult::WizardOpened, name)
         } else if dialog.question && dialog.fields == 0 {
             outcome(ActionResult::ConfirmationDialog, name)
@@ -135,6 +138,30 @@ fn by_layer(before: &Look, after: &Look, new: &[usize]) -> Option<ActionResult> 
     Some(if first.fixed && first.share > 0.2 { ActionResult::DialogOpened } else { ActionResult::DropdownOpened })
 }
 
+/// Whether a control leads to the next step.
+#[must_use]
+pub fn leads_on(element: &Element) -> bool {
+    let name = element.name.to_lowercase();
+    let first = name.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or_default();
+    matches!(
+        first,
+        "next"
+            | "continue"
+            | "weiter"
+            | "suivant"
+            | "siguiente"
+            | "próximo"
+            | "avanti"
+            | "volgende"
+            | "dalej"
+            | "далее"
+            | "次へ"
+            | "下一步"
+            | "다음"
+    ) && !element.disabled
+        && element.role != "link"
+}
+
 /// What kind of control an element is. `opened_by` is the result of the action that made it appear.
 #[must_use]
 pub fn node_type(element: &Element, opened_by: Option<&ActionResult>) -> NodeType {
@@ -168,9 +195,7 @@ pub fn node_type(element: &Element, opened_by: Option<&ActionResult>) -> NodeTyp
         let narrows = ["filter", "search", "suche", "sort by", "status:"].iter().any(|word| name.contains(word));
         return if narrows { NodeType::Filter } else { NodeType::Input };
     }
-    if opened_by == Some(&ActionResult::WizardOpened)
-        && ["next", "weiter", "continue", "suivant", "siguiente"].iter().any(|w| name.contains(w))
-    {
+    if opened_by == Some(&ActionResult::WizardOpened) && leads_on(element) {
         return NodeType::WizardStep;
     }
     if pops {
@@ -232,6 +257,10 @@ mod tests {
         assert_eq!(result(&before, &with(question)), ActionResult::ConfirmationDialog);
         let wizard = Overlay { wizard: true, ..dialog.clone() };
         assert_eq!(result(&before, &with(wizard)), ActionResult::WizardOpened);
+        let step = Element { name: "Next".into(), overlay: 0, ..button(3) };
+        let with_next =
+            effect(Look { overlays: vec![dialog.clone()], elements: vec![button(1), step], ..before.clone() });
+        assert_eq!(result(&before, &with_next), ActionResult::WizardOpened);
         let menu = Overlay { kind: "menu".into(), ..dialog };
         assert_eq!(result(&before, &with(menu.clone())), ActionResult::DropdownOpened);
         assert_eq!(classify(&button(1), &before, &with(menu), true).result, ActionResult::SubmenuOpened);
