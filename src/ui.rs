@@ -3,7 +3,9 @@
 //! stdout carries the answer (text, or exactly one JSON document with `--json`); everything said on the way goes to
 //! stderr. Nothing else in the program writes to either.
 
+use std::borrow::Cow;
 use std::io::{BufRead, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::ProgressDrawTarget;
 use serde::Serialize;
@@ -84,41 +86,41 @@ impl Ui {
     /// Prints text that is the answer; nothing with `--json`.
     pub fn out(&self, text: impl AsRef<str>) {
         if !self.verbosity.json {
-            write_line(&mut std::io::stdout().lock(), text.as_ref());
+            answer(&tame(text.as_ref()));
         }
     }
 
     /// Prints text that is the answer whether or not `--json` was given (a schema, a completion script).
     pub fn raw(&self, text: impl AsRef<str>) {
-        write_line(&mut std::io::stdout().lock(), text.as_ref());
+        answer(text.as_ref());
     }
 
     /// Prints the one JSON document; nothing without `--json`.
     pub fn json(&self, value: &impl Serialize) {
         if self.verbosity.json {
             let text = serde_json::to_string_pretty(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
-            write_line(&mut std::io::stdout().lock(), &text);
+            answer(&text);
         }
     }
 
     /// Says something on the way (stderr).
     pub fn note(&self, text: impl AsRef<str>) {
         if !self.verbosity.quiet {
-            write_line(&mut std::io::stderr().lock(), text.as_ref());
+            talk(&tame(text.as_ref()));
         }
     }
 
     /// Says a detail (stderr, only with `--verbose`).
     pub fn detail(&self, text: impl AsRef<str>) {
         if self.verbosity.verbose {
-            write_line(&mut std::io::stderr().lock(), text.as_ref());
+            talk(&tame(text.as_ref()));
         }
     }
 
     /// Warns (stderr).
     pub fn warn(&self, text: impl AsRef<str>) {
         let label = self.paint("33", "warning:");
-        write_line(&mut std::io::stderr().lock(), &format!("{label} {}", text.as_ref()));
+        talk(&format!("{label} {}", tame(text.as_ref())));
     }
 
     /// Prints a failure for the reader, or as the one JSON document, and gives back its exit code.
@@ -136,11 +138,11 @@ impl Ui {
     /// Says a failure on stderr; the document is the caller's.
     pub fn error(&self, failure: &Failure) {
         let label = self.paint("31", "error:");
-        let mut text = format!("{label} {}", failure.message);
+        let mut text = format!("{label} {}", tame(&failure.message));
         if let Some(hint) = &failure.hint {
             text.push_str(&format!("\n{} {hint}", self.paint("36", "hint:")));
         }
-        write_line(&mut std::io::stderr().lock(), &text);
+        talk(&text);
     }
 
     /// The text in an ANSI colour, where colour is wanted.
@@ -150,11 +152,50 @@ impl Ui {
     }
 }
 
-/// A closed pipe on the other side is not our failure.
-fn write_line(target: &mut dyn Write, text: &str) {
-    let _ = target.write_all(text.as_bytes());
-    if !text.ends_with('\n') {
-        let _ = target.write_all(b"\n");
+/// Whether an answer could not be written to stdout.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Whether an answer was lost: stdout could not be written to. A closed pipe on the other side is not our failure.
+#[must_use]
+pub fn answer_was_lost() -> bool {
+    LOST.load(Ordering::Relaxed)
+}
+
+fn answer(text: &str) {
+    if let Err(error) = write_line(&mut std::io::stdout().lock(), text)
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        LOST.store(true, Ordering::Relaxed);
     }
-    let _ = target.flush();
+}
+
+/// What nobody can be told is not told.
+fn talk(text: &str) {
+    let _ = write_line(&mut std::io::stderr().lock(), text);
+}
+
+fn write_line(target: &mut dyn Write, text: &str) -> std::io::Result<()> {
+    target.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        target.write_all(b"\n")?;
+    }
+    target.flush()
+}
+
+/// Text of a page or a file must not steer the reader's terminal: control characters are shown, not sent.
+fn tame(text: &str) -> Cow<'_, str> {
+    let wild = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if text.contains(wild) { Cow::Owned(text.replace(wild, "\u{fffd}")) } else { Cow::Borrowed(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_page_cannot_steer_the_terminal() {
+        let told = tame("esc \u{1b}[31mRED\u{1b}]0;pwn\u{7} and\tmore\nlines");
+        assert!(!told.contains('\u{1b}') && !told.contains('\u{7}'));
+        assert!(told.contains("RED") && told.contains("\tmore\nlines"));
+    }
 }

@@ -273,8 +273,14 @@ impl Since {
         self.requests.iter().filter(|request| request.top_document && request.kind == "Document")
     }
 
-    /// Requests that we stopped because they would change something (beacons aside).
+    /// Requests that we stopped because they would change something (beacons, and pictures of a harmless address, aside).
     pub fn refused(&self) -> impl Iterator<Item = &Request> {
-        self.requests.iter().filter(|request| request.refused.is_some() && request.kind != "Ping")
+        let by_address = |request: &Request| request.refused == Some("its address reads destructive");
+        let active = |request: &Request| matches!(request.kind.as_str(), "Document" | "XHR" | "Fetch" | "EventSource");
+        self.requests.iter().filter(move |request| {
+            request.refused.is_some()
+                && (active(request) || by_address(request) || request.method != "GET")
+                && request.kind != "Ping"
+        })
     }
 }

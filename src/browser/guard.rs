@@ -103,11 +103,12 @@ impl Policy {
                 if !reads {
                     return Decision::Refuse("would change data");
                 }
-                let active = matches!(request.kind, "Document" | "XHR" | "Fetch");
-                if active && destructive {
+                // What only makes a page look right is let through, unless its very address says that it destroys.
+                let dressing = matches!(request.kind, "Stylesheet" | "Script" | "Font");
+                if destructive && !dressing {
                     return Decision::Refuse("its control reads destructive");
                 }
-                if active && words::address_is_destructive(&url) {
+                if words::address_is_destructive(&url) {
                     return Decision::Refuse("its address reads destructive");
                 }
                 Decision::Pass
@@ -177,7 +178,16 @@ mod tests {
     fn a_read_of_a_destructive_control_is_refused() {
         let mode = Mode::Act { destructive: true };
         assert!(matches!(ask(&policy(), mode, "GET", "http://app.test:5000/x", "Fetch", false), Decision::Refuse(_)));
+        assert!(matches!(ask(&policy(), mode, "GET", "http://app.test:5000/x", "Image", false), Decision::Refuse(_)));
         assert_eq!(ask(&policy(), mode, "GET", "http://app.test:5000/x.css", "Stylesheet", false), Decision::Pass);
+    }
+
+    #[test]
+    fn a_destructive_address_is_refused_whatever_asks_for_it() {
+        for kind in ["Image", "Script", "Stylesheet", "Media", "XHR", "Document", "Other"] {
+            let decision = ask(&policy(), ACT, "GET", "http://app.test:5000/item/delete?id=1", kind, false);
+            assert!(matches!(decision, Decision::Refuse(_)), "{kind}: {decision:?}");
+        }
     }
 
     #[test]

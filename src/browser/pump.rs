@@ -174,10 +174,8 @@ fn attached(shared: &Shared, params: &Value) {
         cdp.send(id, "Network.enable", json!({}));
         cdp.send(id, "Log.enable", json!({}));
         cdp.send(id, "Network.setBypassServiceWorker", json!({ "bypass": true }));
-        let patterns: Vec<Value> = ["Document", "XHR", "Fetch", "Ping", "EventSource", "Other"]
-            .iter()
-            .map(|kind| json!({ "urlPattern": "*", "resourceType": kind, "requestStage": "Request" }))
-            .collect();
+        // Every kind: an image can carry a deletion as well as a form can.
+        let patterns = json!([{ "urlPattern": "*", "requestStage": "Request" }]);
         cdp.send(id, "Fetch.enable", json!({ "patterns": patterns }));
         cdp.send(id, "Page.addScriptToEvaluateOnNewDocument", json!({ "source": PAGE_SCRIPT, "runImmediately": true }));
         cdp.send(

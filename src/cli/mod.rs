@@ -178,7 +178,14 @@ pub fn main() -> Exit {
         Ok(context) => context,
         Err(failure) => return ui.failure(&failure),
     };
-    dispatch(&context, cli.command).unwrap_or_else(|failure| ui.failure(&failure))
+    let exit = dispatch(&context, cli.command).unwrap_or_else(|failure| ui.failure(&failure));
+    if crate::ui::answer_was_lost() {
+        let lost =
+            Failure::engine("answer_lost", "the answer could not be written to stdout; what the command did stands");
+        ui.error(&lost);
+        return Exit::Engine;
+    }
+    exit
 }
 
 #[cfg(test)]

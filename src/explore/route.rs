@@ -420,7 +420,11 @@ fn summarise(report: &RouteReport) -> String {
         count => format!("{count} bugs"),
     };
     let rest: u64 = coverage.skipped.values().sum();
-    let mut text = format!("{} elements found, {} acted on, {bugs}", coverage.found, coverage.acted_on);
+    let mut text = format!(
+        "{} found, {} acted on, {bugs}",
+        if coverage.found == 1 { "1 element".to_owned() } else { format!("{} elements", coverage.found) },
+        coverage.acted_on
+    );
     for (count, word) in [(coverage.disabled, "disabled"), (coverage.refused, "refused"), (rest, "left out")] {
         if count > 0 {
             text.push_str(&format!(", {count} {word}"));

@@ -414,7 +414,6 @@ impl<'a> Walker<'a> {
             }
         };
         self.actions += 1;
-        self.coverage.acted_on += 1;
         let tries_again = !effect.is_any() && may_be_dead(element, &before) && action == Action::Click;
         if tries_again
             && let Performed::Done(again) = perform(&self.session, &action, Target::Uid(element.uid), terms).await?
@@ -483,10 +482,16 @@ impl<'a> Walker<'a> {
                 outcome.result.clone()
             },
         );
-        if findings.is_empty() {
-            self.operations.passed += 1;
+        // Refused is counted beside what passed or failed: the control was pressed, its work was stopped.
+        if outcome.result == ActionResult::Refused && findings.is_empty() {
+            self.coverage.refused += 1;
         } else {
-            self.operations.failed += 1;
+            self.coverage.acted_on += 1;
+            if findings.is_empty() {
+                self.operations.passed += 1;
+            } else {
+                self.operations.failed += 1;
+            }
         }
         let place = Place {
             route: self.plan.route.as_str(),

@@ -114,6 +114,9 @@ impl RouteMap {
                     if word.starts_with(char::is_alphanumeric) && !word.contains(char::is_whitespace) {
                         problems.push(format!("`{word}` is not a route: it does not begin with `/`"));
                     }
+                    if word.starts_with('/') && word.contains(char::is_whitespace) {
+                        problems.push(format!("of `{word}` only what stands before the first space is taken"));
+                    }
                     lines.push(line.to_owned());
                 }
             }

@@ -48,6 +48,9 @@ impl Route {
         if text.contains('\0') {
             return refuse("it holds a NUL character");
         }
+        if text.contains(char::is_control) {
+            return refuse("it holds a control character");
+        }
         let path = text.split(['?', '#']).next().unwrap_or(text);
         for segment in path.split('/') {
             // Browsers resolve the encoded forms too, and drop tabs and line ends before they do.

@@ -66,7 +66,19 @@ impl StoreError {
 impl Explain for StoreError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => Exit::Usage,
+            // The caller named a file that is missing, is none, or holds no text.
+            Self::Read { source, .. }
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::NotFound
+                        | io::ErrorKind::InvalidData
+                        | io::ErrorKind::InvalidInput
+                        | io::ErrorKind::IsADirectory
+                        | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Exit::Usage
+            }
             Self::Symlink { .. } => Exit::Usage,
             _ => Exit::Engine,
         }

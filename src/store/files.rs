@@ -43,6 +43,11 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
 /// # Errors
 /// [`StoreError::Read`], also when it is not UTF-8.
 pub fn read_to_string(path: &Path) -> Result<String, StoreError> {
+    // A pipe or device would hold the reader for ever.
+    if exists(path) == FileKind::Special {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "it is neither a file nor a directory");
+        return Err(StoreError::Read { path: path.into(), source });
+    }
     std::fs::read_to_string(path).map_err(|source| StoreError::Read { path: path.into(), source })
 }
 

@@ -183,7 +183,7 @@
       else soon += 1;
     }
     // A young interval that works on the page may still have something to say between two ticks.
-    for (const from of intervals.values()) if (t - from.born < YOUNG && from.touched && t - from.touched < from.every * 4 + 50) soon += 1;
+    for (const from of intervals.values()) if (t - from.born < YOUNG && from.touched && t - from.touched < from.every * 4 + 400) soon += 1;
     return soon;
   };
   api.moving = () => {
