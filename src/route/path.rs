@@ -48,7 +48,7 @@ impl Route {
         if text.contains('\0') {
             return refuse("it holds a NUL character");
         }
-        if text.contains(char::is_control) {
+        if text.contains(|c: char| c.is_control() && c != '\t') {
             return refuse("it holds a control character");
         }
         let path = text.split(['?', '#']).next().unwrap_or(text);
