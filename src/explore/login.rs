@@ -95,11 +95,17 @@ pub async fn log_in(
     }
     session.still(mark, terms.cap_ms).await?;
     let after = session.look(terms.nodes).await?;
-    if after.passwords == 0 {
+    if !is_still_login(look, &after) {
         return Ok(LoggedIn::Yes);
     }
     let said = after.toasts.first().map(|toast| format!(": \"{}\"", toast.text)).unwrap_or_default();
     Ok(LoggedIn::No(format!("the login page {} is still shown after the form was sent{said}", after.url)))
+}
+
+/// Whether the login page is still shown. Another page may have password fields of its own (changing the password).
+fn is_still_login(before: &Look, after: &Look) -> bool {
+    let path = |look: &Look| Url::parse(&look.url).map(|url| url.path().to_owned()).unwrap_or_default();
+    after.passwords > 0 && (path(before) == path(after) || (after.passwords == 1 && is_login_address(&after.url)))
 }
 
 async fn fill(
@@ -174,6 +180,16 @@ mod tests {
             (css(username), css(password), css(submit)),
             (Some("#user".into()), Some("#pass".into()), Some("#go".into()))
         );
+    }
+
+    #[test]
+    fn a_page_to_change_the_password_is_not_the_login_page() {
+        let page = |url: &str, passwords| Look { url: url.into(), passwords, ..Look::default() };
+        let login = page("http://a.b/login/?next=/password", 1);
+        assert!(!is_still_login(&login, &page("http://a.b/password", 3)));
+        assert!(!is_still_login(&login, &page("http://a.b/home", 0)));
+        assert!(is_still_login(&login, &page("http://a.b/login/", 1)));
+        assert!(is_still_login(&page("http://a.b/", 1), &page("http://a.b/login?error=1", 1)));
     }
 
     #[test]

@@ -392,7 +392,7 @@ impl<'a> Walker<'a> {
         let before = self.look.clone();
         let destructive = reads_destructive(element) && !self.plan.settings.safe_to_mutate;
         let terms = Terms { mode: Mode::Act { destructive }, ..self.terms() };
-        let (action, tool) = action_for(element);
+        let (action, tool) = action_for(element, self.plan.settings.safe_to_mutate);
         let started = self.plan.clock.now();
         let clock = Instant::now();
         let performed = perform(&self.session, &action, Target::Uid(element.uid), terms).await?;
@@ -442,7 +442,10 @@ impl<'a> Walker<'a> {
         let step = self.record.step(
             tool,
             Some(element),
-            None,
+            match &action {
+                Action::Fill(text) => Some(text.clone()),
+                _ => None,
+            },
             started,
             clock.elapsed().as_millis() as u64,
             (&before.url, &effect.look.url),
@@ -760,10 +763,31 @@ fn inherited(level: &Level, outcome: &Outcome) -> ActionResult {
     if within { ActionResult::WizardOpened } else { outcome.result.clone() }
 }
 
-fn action_for(element: &Element) -> (Action, Tool) {
+/// A plausible text for a field, by its type and name. Used only where changing data is allowed.
+fn plausible(element: &Element) -> String {
+    let name = element.name.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    match element.input.as_deref() {
+        Some("email") => "tester@example.com",
+        Some("tel") => "+15550100",
+        Some("url") => "https://example.com/",
+        Some("number") => "7",
+        Some("password") => "Test-pass-1",
+        _ if element.role == "spinbutton" || says(&["amount", "quantity", "price", "count"]) => "7",
+        _ if says(&["mail"]) => "tester@example.com",
+        _ if says(&["phone", "mobile"]) => "+15550100",
+        _ if says(&["postcode", "zip"]) => "10115",
+        _ => "Test entry",
+    }
+    .to_owned()
+}
+
+fn action_for(element: &Element, fills: bool) -> (Action, Tool) {
     let chooser = element.tag == "select"
         || matches!(element.input.as_deref(), Some("color" | "date" | "time" | "month" | "week" | "datetime-local"));
-    if element.why == "hover" {
+    if fills && element.is_text_field() && !element.readonly && !chooser {
+        (Action::Fill(plausible(element)), Tool::Fill)
+    } else if element.why == "hover" {
         (Action::Hover, Tool::Hover)
     } else if chooser {
         (Action::Focus, Tool::Select)
@@ -825,4 +849,43 @@ fn request_lines(effect: &Effect) -> Vec<String> {
             format!("{} {path} -> {end}", request.method)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(kind: &str, name: &str) -> Element {
+        Element { input: Some(kind.into()), role: "textbox".into(), name: name.into(), ..Element::default() }
+    }
+
+    #[test]
+    fn a_field_is_filled_only_where_changing_data_is_allowed() {
+        assert_eq!(action_for(&field("text", "Name"), false), (Action::Click, Tool::Click));
+        assert_eq!(action_for(&field("text", "Name"), true), (Action::Fill("Test entry".into()), Tool::Fill));
+        assert_eq!(
+            action_for(&field("email", "Where to"), true),
+            (Action::Fill("tester@example.com".into()), Tool::Fill)
+        );
+        assert_eq!(action_for(&Element { readonly: true, ..field("text", "Id") }, true), (Action::Click, Tool::Click));
+    }
+
+    #[test]
+    fn a_chooser_is_focused_and_never_opened_natively() {
+        assert_eq!(action_for(&field("date", "Day"), false), (Action::Focus, Tool::Select));
+        assert_eq!(action_for(&field("date", "Day"), true), (Action::Focus, Tool::Select));
+    }
+
+    #[test]
+    fn links_to_the_page_itself_and_chosen_tabs_are_never_dead() {
+        let look = Look { url: "http://a.b/x".into(), ..Look::default() };
+        let link = Element { why: "link".into(), role: "link".into(), overlay: -1, ..Element::default() };
+        let to =
+            |href: &str, full: &str| Element { raw_href: Some(href.into()), href: Some(full.into()), ..link.clone() };
+        assert!(may_be_dead(&to("/y", "http://a.b/y"), &look));
+        assert!(!may_be_dead(&to("#", "http://a.b/x#"), &look));
+        assert!(!may_be_dead(&to("/x", "http://a.b/x"), &look));
+        assert!(!may_be_dead(&Element { selected: true, ..to("/y", "http://a.b/y") }, &look));
+        assert!(!may_be_dead(&Element { field: true, ..to("/y", "http://a.b/y") }, &look));
+    }
 }
