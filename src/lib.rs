@@ -33,7 +33,6 @@ pub mod env;
 pub mod event;
 pub mod exit;
 pub mod explore;
-
 pub mod maze;
 pub mod replay;
 pub mod report;
