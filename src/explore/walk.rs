@@ -569,7 +569,10 @@ impl<'a> Walker<'a> {
         let steps_on = outcome.result == ActionResult::ContentChanged && node.node_type == NodeType::WizardStep;
         let found: Vec<Candidate> = Self::candidates(&look, scroll)
             .into_iter()
-            .map(|candidate| Candidate { again: steps_on && candidate.element.uid == element.uid, ..candidate })
+            .map(|candidate| Candidate {
+                again: steps_on && candidate.element.role == element.role && candidate.element.name == element.name,
+                ..candidate
+            })
             .filter(|candidate| candidate.again || new.contains(&candidate.order))
             .filter(|candidate| !navigated || shared_key(&candidate.element).is_none())
             .collect();
