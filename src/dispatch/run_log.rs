@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use crate::maze::Bug;
-use crate::store::{self, FileLock, StoreError};
+use crate::store::{self, FileLock, Owner, StoreError};
 use crate::trace::{Flow, RunFile, RunSettings};
 
 const RUNS: &str = ".agent-test/runs";
@@ -49,7 +49,7 @@ impl RunLog {
         };
         store::create_dir(&runs.join(format!("{id}.parts")))?;
         let log = Self { id, root: root.to_owned(), head };
-        let owner = format!("{}\n", std::process::id());
+        let owner = format!("{}\n", Owner::this());
         store::write_evidence(&log.parts().join("owner"), owner.as_bytes())?;
         let text = serde_json::to_vec(&log.head).unwrap_or_default();
         store::write_evidence(&log.parts().join("head.json"), &text)?;
@@ -90,7 +90,7 @@ impl RunLog {
         for name in names.iter().filter_map(|name| name.strip_suffix(".parts")).filter(|name| *name != self.id) {
             let parts = runs.join(format!("{name}.parts"));
             let owner = store::read_to_string(&parts.join("owner")).unwrap_or_default();
-            if is_alive(owner.trim()) {
+            if owner.trim().parse::<Owner>().is_ok_and(|owner| !owner.is_dead()) {
                 continue;
             }
             let head =
@@ -102,10 +102,6 @@ impl RunLog {
             }
         }
     }
-}
-
-fn is_alive(pid: &str) -> bool {
-    !pid.is_empty() && pid.bytes().all(|byte| byte.is_ascii_digit()) && Path::new("/proc").join(pid).exists()
 }
 
 fn join(parts: &Path, file: &Path, mut run: RunFile, finished: Option<DateTime<Utc>>) -> Result<(), StoreError> {
