@@ -7,7 +7,8 @@ use url::Url;
 
 use super::driver::Driver;
 use super::guard::Policy;
-use super::session::{Session, SessionError, SessionOptions};
+use super::session::{Session, SessionOptions};
+use super::session_error::SessionError;
 
 /// Gives out fresh sessions. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -10,10 +10,14 @@ mod cdp;
 pub mod driver;
 mod evidence;
 mod guard;
+mod input;
 mod launcher;
 mod pump;
 mod screen;
+mod sense;
 mod session;
+mod session_error;
+mod wait;
 pub mod words;
 
 pub use cdp::{Cdp, CdpError, CdpEvent};
@@ -21,7 +25,8 @@ pub use evidence::{Evidence, Mark, Note, Request, Since};
 pub use guard::{Decision, Mode, Outgoing, Policy};
 pub use launcher::{Launcher, VIEWPORT};
 pub use screen::{Element, Found, Frame, Layer, Look, Overlay, Point, Still, Table, Tally, Toast};
-pub use session::{Session, SessionError, SessionOptions};
+pub use session::{Session, SessionOptions};
+pub use session_error::SessionError;
 
 /// Installs the TLS provider, once; every HTTP client needs it.
 pub fn install_tls() {

@@ -7,96 +7,18 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use thirtyfour::prelude::*;
 use tokio::sync::watch;
-use url::Url;
 
-use super::cdp::{Cdp, CdpError};
+use super::cdp::Cdp;
 use super::driver::Driver;
-use super::evidence::{Evidence, Mark, Note};
+use super::evidence::Evidence;
 use super::guard::{Mode, Policy};
 use super::pump::{self, Acting, PAGE_SCRIPT, Pages, Shared};
-use super::screen::{Found, Look, Point, Still, Tally};
-use crate::exit::{Exit, Explain};
 
-/// Why a session failed.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// WebDriver gave no session.
-    #[error("the WebDriver at `{url}` gave no browser session: {message}")]
-    Start {
-        /// The WebDriver.
-        url: String,
-        /// Its words, first line.
-        message: String,
-    },
-    /// The browser has no DevTools socket.
-    #[error("the browser behind `{url}` offers no DevTools address, so its requests cannot be guarded")]
-    NoDevTools {
-        /// The WebDriver.
-        url: String,
-    },
-    /// The application could not be reached.
-    #[error("cannot open `{url}`: {reason}")]
-    Unreachable {
-        /// Address.
-        url: String,
-        /// The browser's words.
-        reason: String,
-    },
-    /// The page hangs.
-    #[error("the page at `{url}` does not answer: {message}")]
-    Hung {
-        /// Address.
-        url: String,
-        /// What was asked.
-        message: String,
-    },
-    /// The connection or a command failed.
-    #[error(transparent)]
-    Cdp(#[from] CdpError),
-    /// The page's answer was not what our script gives.
-    #[error("the page at `{url}` answered our script with something else: {message}")]
-    Answer {
-        /// Address.
-        url: String,
-        /// Why.
-        message: String,
-    },
-}
-
-impl Explain for SessionError {
-    fn exit(&self) -> Exit {
-        Exit::Engine
-    }
-
-    fn hint(&self) -> Option<String> {
-        Some(
-            match self {
-                Self::Start { .. } => "`agent-test doctor` checks browser, driver and their versions",
-                Self::NoDevTools { .. } => "use Chromium or Chrome; on a Grid, a node that reports `se:cdp`",
-                Self::Unreachable { .. } => "is the application running, and is the base URL right?",
-                Self::Hung { .. } => "the page blocks its own main thread",
-                Self::Cdp(_) | Self::Answer { .. } => return None,
-            }
-            .to_owned(),
-        )
-    }
-
-    fn code(&self) -> &'static str {
-        match self {
-            Self::Start { .. } => "no_browser_session",
-            Self::NoDevTools { .. } => "no_devtools",
-            Self::Unreachable { .. } => "unreachable",
-            Self::Hung { .. } => "page_hung",
-            Self::Cdp(_) => "browser_lost",
-            Self::Answer { .. } => "page_answer",
-        }
-    }
-}
+use super::session_error::SessionError;
 
 /// How a session is begun.
 #[derive(Clone, Debug)]
@@ -118,11 +40,11 @@ pub struct SessionOptions {
 /// One browser session.
 pub struct Session {
     driver: Option<WebDriver>,
-    shared: Shared,
-    page: String,
+    pub(super) shared: Shared,
+    pub(super) page: String,
     pump: tokio::task::JoinHandle<()>,
     /// A command may take this long before the page counts as hung.
-    patience: Duration,
+    pub(super) patience: Duration,
     /// The profile directory that goes with the session.
     owned: Option<(Arc<Driver>, PathBuf)>,
 }
@@ -315,7 +237,12 @@ impl Session {
     }
 
     /// Calls a function of our hook; brings the hook in where a document has none.
-    async fn ask<T: DeserializeOwned>(&self, page: &str, call: &str, patience: Duration) -> Result<T, SessionError> {
+    pub(super) async fn ask<T: DeserializeOwned>(
+        &self,
+        page: &str,
+        call: &str,
+        patience: Duration,
+    ) -> Result<T, SessionError> {
         let script =
             format!("window[Symbol.for('agent-test')]?.look ? window[Symbol.for('agent-test')].{call} : 'no hook'");
         let deadline = Instant::now() + patience;
@@ -337,277 +264,6 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    /// Takes a look at the window that we work in.
-    ///
-    /// # Errors
-    /// As [`Session::evaluate`].
-    pub async fn look(&self, most_nodes: u64) -> Result<Look, SessionError> {
-        let began = Instant::now();
-        let look: Look =
-            self.ask(&self.page, &format!("look({{nodes: {most_nodes}}})"), Duration::from_secs(15)).await?;
-        tracing::debug!(
-            ms = began.elapsed().as_millis(),
-            nodes = look.nodes,
-            elements = look.elements.len(),
-            url = look.url,
-            "look"
-        );
-        Ok(look)
-    }
-
-    /// Takes a look at another window.
-    ///
-    /// # Errors
-    /// As [`Session::evaluate`].
-    pub async fn look_at_window(&self, window: &str, most_nodes: u64) -> Result<Look, SessionError> {
-        self.ask(window, &format!("look({{nodes: {most_nodes}}})"), self.patience).await
-    }
-
-    /// Where to press an element; scrolls it into view.
-    ///
-    /// # Errors
-    /// As [`Session::evaluate`].
-    pub async fn point(&self, uid: u64) -> Result<Point, SessionError> {
-        self.ask(&self.page, &format!("point({uid})"), self.patience).await
-    }
-
-    /// A point of the window that belongs to no control.
-    ///
-    /// # Errors
-    /// As [`Session::evaluate`].
-    pub async fn blank_point(&self) -> Result<Point, SessionError> {
-        self.ask(&self.page, "blank()", self.patience).await
-    }
-
-    /// What the page keeps in its storage beyond a load.
-    ///
-    /// # Errors
-    /// As [`Session::evaluate`].
-    pub async fn storage(&self) -> Result<Value, SessionError> {
-        self.ask(&self.page, "keep()", self.patience).await
-    }
-
-    /// Puts the page's storage back to what it was.
-    ///
-    /// # Errors
-    /// As [`Session::evaluate`].
-    pub async fn put_storage_back(&self, kept: &Value) -> Result<(), SessionError> {
-        self.ask::<Value>(&self.page, &format!("putBack({kept})"), self.patience).await.map(|_| ())
-    }
-
-    /// Finds an element by a recorded locator.
-    ///
-    /// # Errors
-    /// As [`Session::evaluate`].
-    pub async fn find(&self, locator: &crate::trace::Locator) -> Result<Found, SessionError> {
-        let locator = serde_json::to_string(locator).unwrap_or_default();
-        self.ask(&self.page, &format!("find({locator})"), self.patience).await
-    }
-
-    /// What the page has counted so far.
-    ///
-    /// # Errors
-    /// As [`Session::evaluate`].
-    pub async fn tally(&self) -> Result<Tally, SessionError> {
-        self.ask(&self.page, "tally()", self.patience).await
-    }
-
-    /// Waits until the screen is still: nothing changed for 30 ms, no timer due soon, no finite animation, no counted
-    /// request since the mark in flight; or until `cap_ms` have passed.
-    ///
-    /// # Errors
-    /// [`SessionError::Hung`] when the page does not answer; as [`Session::evaluate`].
-    pub async fn still(&self, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
-        self.still_in(&self.page, since, cap_ms).await
-    }
-
-    /// Like [`Session::still`] for another window.
-    ///
-    /// # Errors
-    /// As [`Session::still`].
-    pub async fn window_still(&self, window: &str, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
-        self.still_in(window, since, cap_ms).await
-    }
-
-    async fn still_in(&self, page: &str, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
-        let began = Instant::now();
-        let cap = Duration::from_millis(cap_ms);
-        loop {
-            let left = cap.saturating_sub(began.elapsed());
-            let call = format!("still(30, {})", left.as_millis());
-            let answer = self.ask::<Still>(page, &call, left + self.patience).await;
-            let mut still = match answer {
-                Ok(still) => still,
-                Err(SessionError::Cdp(CdpError::Timeout { method, ms })) => {
-                    return Err(SessionError::Hung { url: String::new(), message: format!("{method} within {ms} ms") });
-                }
-                Err(error) => return Err(error),
-            };
-            still.ms = began.elapsed().as_secs_f64() * 1000.0;
-            tracing::debug!(ms = still.ms, still = still.still, reason = ?still.reason, in_flight = self.shared.evidence.in_flight(since, u128::from(cap_ms)), "still");
-            if !still.still {
-                return Ok(still);
-            }
-            if self.shared.evidence.in_flight(since, u128::from(cap_ms)) == 0 {
-                return Ok(still);
-            }
-            // A request is under way: what it brings changes the screen.
-            while self.shared.evidence.in_flight(since, u128::from(cap_ms)) > 0 {
-                let left = cap.saturating_sub(began.elapsed());
-                if left.is_zero() {
-                    tracing::debug!(requests = ?self.shared.evidence.under_way(since), "never still");
-                    self.shared.evidence.give_up(since);
-                    return Ok(Still { still: false, reason: Some("request".to_owned()), ms: still.ms });
-                }
-                let _ =
-                    tokio::time::timeout(left.min(Duration::from_millis(250)), self.shared.evidence.changed()).await;
-            }
-        }
-    }
-
-    /// Opens an address and waits until the screen is still.
-    ///
-    /// # Errors
-    /// [`SessionError::Unreachable`] when the browser shows its own error page; as [`Session::still`].
-    pub async fn goto(&self, url: &Url, cap_ms: u64) -> Result<Still, SessionError> {
-        self.set_mode(Mode::Load);
-        let mark = self.shared.evidence.mark();
-        let answer = self.page_call("Page.navigate", json!({ "url": url.as_str() })).await?;
-        if let Some(reason) = answer["errorText"].as_str()
-            && reason != "net::ERR_ABORTED"
-        {
-            return Err(SessionError::Unreachable { url: url.to_string(), reason: reason.to_owned() });
-        }
-        // Same document (only the fragment differs): nothing is committed.
-        if answer["loaderId"].is_string() {
-            self.committed(mark, Duration::from_millis(cap_ms)).await;
-        }
-        self.still(mark, cap_ms).await
-    }
-
-    async fn committed(&self, mark: Mark, within: Duration) {
-        let deadline = Instant::now() + within;
-        while Instant::now() < deadline {
-            let since = self.shared.evidence.since(mark);
-            if since
-                .notes
-                .iter()
-                .any(|note| matches!(note, Note::Committed { .. } | Note::Download { .. } | Note::Crashed))
-            {
-                return;
-            }
-            let _ = tokio::time::timeout(Duration::from_millis(100), self.shared.evidence.changed()).await;
-        }
-    }
-
-    /// Goes back in history, if there is anything; gives back whether it did.
-    ///
-    /// # Errors
-    /// As [`Session::still`].
-    pub async fn back(&self, cap_ms: u64) -> Result<bool, SessionError> {
-        self.set_mode(Mode::Load);
-        let history = self.page_call("Page.getNavigationHistory", json!({})).await?;
-        let at = history["currentIndex"].as_u64().unwrap_or(0);
-        let previous = at.checked_sub(1).and_then(|index| history["entries"].get(usize::try_from(index).ok()?));
-        let Some(previous) = previous else { return Ok(false) };
-        if previous["url"].as_str().is_some_and(|url| url.starts_with("about:") || url.starts_with("data:")) {
-            return Ok(false);
-        }
-        let mark = self.shared.evidence.mark();
-        self.page_call("Page.navigateToHistoryEntry", json!({ "entryId": previous["id"] })).await?;
-        let deadline = Instant::now() + Duration::from_millis(cap_ms);
-        while Instant::now() < deadline {
-            let since = self.shared.evidence.since(mark);
-            if since.notes.iter().any(|note| matches!(note, Note::Committed { .. } | Note::Moved { .. })) {
-                break;
-            }
-            let _ = tokio::time::timeout(Duration::from_millis(100), self.shared.evidence.changed()).await;
-        }
-        self.still(mark, cap_ms).await?;
-        Ok(true)
-    }
-
-    /// Moves the pointer.
-    ///
-    /// # Errors
-    /// [`SessionError::Cdp`].
-    pub async fn move_to(&self, x: f64, y: f64) -> Result<(), SessionError> {
-        self.page_call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y })).await?;
-        Ok(())
-    }
-
-    /// Presses and releases the left button.
-    ///
-    /// # Errors
-    /// [`SessionError::Cdp`].
-    pub async fn press_button(&self, x: f64, y: f64) -> Result<(), SessionError> {
-        for kind in ["mousePressed", "mouseReleased"] {
-            let params = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
-            // A page that blocks its main thread in the handler answers late or never; the wait that follows tells.
-            match self.page_call("Input.dispatchMouseEvent", params).await {
-                Ok(_) => {}
-                Err(SessionError::Cdp(error)) if error.is_page_gone() => return Ok(()),
-                Err(SessionError::Cdp(CdpError::Timeout { method, ms })) => {
-                    return Err(SessionError::Hung { url: String::new(), message: format!("{method} within {ms} ms") });
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    /// Presses a key by its name (`Escape`, `Enter`, `Tab`).
-    ///
-    /// # Errors
-    /// [`SessionError::Cdp`].
-    pub async fn press_key(&self, key: &str) -> Result<(), SessionError> {
-        let code = match key {
-            "Enter" => 13,
-            "Tab" => 9,
-            "ArrowDown" => 40,
-            _ => 27,
-        };
-        for kind in ["rawKeyDown", "keyUp"] {
-            let mut params = json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
-            if key == "Enter" && kind == "rawKeyDown" {
-                params["type"] = json!("keyDown");
-                params["text"] = json!("\r");
-            }
-            self.page_call("Input.dispatchKeyEvent", params).await?;
-        }
-        Ok(())
-    }
-
-    /// Types a text into the element that has the focus.
-    ///
-    /// # Errors
-    /// [`SessionError::Cdp`].
-    pub async fn type_text(&self, text: &str) -> Result<(), SessionError> {
-        self.page_call("Input.insertText", json!({ "text": text })).await?;
-        Ok(())
-    }
-
-    /// Takes a screenshot of the window, as PNG.
-    ///
-    /// # Errors
-    /// [`SessionError::Cdp`], [`SessionError::Answer`].
-    pub async fn screenshot(&self) -> Result<Vec<u8>, SessionError> {
-        self.screenshot_of(&self.page).await
-    }
-
-    /// Takes a screenshot of another window, as PNG.
-    ///
-    /// # Errors
-    /// As [`Session::screenshot`].
-    pub async fn screenshot_of(&self, window: &str) -> Result<Vec<u8>, SessionError> {
-        let params = json!({ "format": "png", "optimizeForSpeed": true });
-        let answer = self.shared.cdp.call_within(Some(window), "Page.captureScreenshot", params, self.patience).await?;
-        let data = answer["data"].as_str().unwrap_or_default();
-        base64::engine::general_purpose::STANDARD
-            .decode(data)
-            .map_err(|error| SessionError::Answer { url: String::new(), message: error.to_string() })
     }
 
     /// Closes every window but the one that we work in.

@@ -9,6 +9,8 @@
 //! * A node's trace is made of recorded steps: opening navigation, then the actions that lead to it.
 //! * What we stopped ourselves is never the application's bug.
 
+mod act;
+mod approach;
 mod choose;
 mod classify;
 mod confirm;

@@ -1,0 +1,130 @@
+//! How a session moves between pages, and waits: until the screen is still, never for a fixed time.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use url::Url;
+
+use super::cdp::CdpError;
+use super::evidence::{Mark, Note};
+use super::guard::Mode;
+use super::screen::Still;
+use super::session::Session;
+use super::session_error::SessionError;
+
+impl Session {
+    /// Waits until the screen is still: nothing changed for 30 ms, no timer due soon, no finite animation, no counted
+    /// request since the mark in flight; or until `cap_ms` have passed.
+    ///
+    /// # Errors
+    /// [`SessionError::Hung`] when the page does not answer; as [`Session::evaluate`].
+    pub async fn still(&self, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
+        self.still_in(&self.page, since, cap_ms).await
+    }
+
+    /// Like [`Session::still`] for another window.
+    ///
+    /// # Errors
+    /// As [`Session::still`].
+    pub async fn window_still(&self, window: &str, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
+        self.still_in(window, since, cap_ms).await
+    }
+
+    async fn still_in(&self, page: &str, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
+        let began = Instant::now();
+        let cap = Duration::from_millis(cap_ms);
+        loop {
+            let left = cap.saturating_sub(began.elapsed());
+            let call = format!("still(30, {})", left.as_millis());
+            let answer = self.ask::<Still>(page, &call, left + self.patience).await;
+            let mut still = match answer {
+                Ok(still) => still,
+                Err(SessionError::Cdp(CdpError::Timeout { method, ms })) => {
+                    return Err(SessionError::Hung { url: String::new(), message: format!("{method} within {ms} ms") });
+                }
+                Err(error) => return Err(error),
+            };
+            still.ms = began.elapsed().as_secs_f64() * 1000.0;
+            tracing::debug!(ms = still.ms, still = still.still, reason = ?still.reason, in_flight = self.shared.evidence.in_flight(since, u128::from(cap_ms)), "still");
+            if !still.still {
+                return Ok(still);
+            }
+            if self.shared.evidence.in_flight(since, u128::from(cap_ms)) == 0 {
+                return Ok(still);
+            }
+            // A request is under way: what it brings changes the screen.
+            while self.shared.evidence.in_flight(since, u128::from(cap_ms)) > 0 {
+                let left = cap.saturating_sub(began.elapsed());
+                if left.is_zero() {
+                    tracing::debug!(requests = ?self.shared.evidence.under_way(since), "never still");
+                    self.shared.evidence.give_up(since);
+                    return Ok(Still { still: false, reason: Some("request".to_owned()), ms: still.ms });
+                }
+                let _ =
+                    tokio::time::timeout(left.min(Duration::from_millis(250)), self.shared.evidence.changed()).await;
+            }
+        }
+    }
+
+    /// Opens an address and waits until the screen is still.
+    ///
+    /// # Errors
+    /// [`SessionError::Unreachable`] when the browser shows its own error page; as [`Session::still`].
+    pub async fn goto(&self, url: &Url, cap_ms: u64) -> Result<Still, SessionError> {
+        self.set_mode(Mode::Load);
+        let mark = self.shared.evidence.mark();
+        let answer = self.page_call("Page.navigate", json!({ "url": url.as_str() })).await?;
+        if let Some(reason) = answer["errorText"].as_str()
+            && reason != "net::ERR_ABORTED"
+        {
+            return Err(SessionError::Unreachable { url: url.to_string(), reason: reason.to_owned() });
+        }
+        // Same document (only the fragment differs): nothing is committed.
+        if answer["loaderId"].is_string() {
+            self.committed(mark, Duration::from_millis(cap_ms)).await;
+        }
+        self.still(mark, cap_ms).await
+    }
+
+    async fn committed(&self, mark: Mark, within: Duration) {
+        let deadline = Instant::now() + within;
+        while Instant::now() < deadline {
+            let since = self.shared.evidence.since(mark);
+            if since
+                .notes
+                .iter()
+                .any(|note| matches!(note, Note::Committed { .. } | Note::Download { .. } | Note::Crashed))
+            {
+                return;
+            }
+            let _ = tokio::time::timeout(Duration::from_millis(100), self.shared.evidence.changed()).await;
+        }
+    }
+
+    /// Goes back in history, if there is anything; gives back whether it did.
+    ///
+    /// # Errors
+    /// As [`Session::still`].
+    pub async fn back(&self, cap_ms: u64) -> Result<bool, SessionError> {
+        self.set_mode(Mode::Load);
+        let history = self.page_call("Page.getNavigationHistory", json!({})).await?;
+        let at = history["currentIndex"].as_u64().unwrap_or(0);
+        let previous = at.checked_sub(1).and_then(|index| history["entries"].get(usize::try_from(index).ok()?));
+        let Some(previous) = previous else { return Ok(false) };
+        if previous["url"].as_str().is_some_and(|url| url.starts_with("about:") || url.starts_with("data:")) {
+            return Ok(false);
+        }
+        let mark = self.shared.evidence.mark();
+        self.page_call("Page.navigateToHistoryEntry", json!({ "entryId": previous["id"] })).await?;
+        let deadline = Instant::now() + Duration::from_millis(cap_ms);
+        while Instant::now() < deadline {
+            let since = self.shared.evidence.since(mark);
+            if since.notes.iter().any(|note| matches!(note, Note::Committed { .. } | Note::Moved { .. })) {
+                break;
+            }
+            let _ = tokio::time::timeout(Duration::from_millis(100), self.shared.evidence.changed()).await;
+        }
+        self.still(mark, cap_ms).await?;
+        Ok(true)
+    }
+}
