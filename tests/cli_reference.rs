@@ -52,6 +52,16 @@ fn every_command_and_argument_says_what_it_is() {
 }
 
 #[test]
+fn a_line_without_a_command_points_to_the_list_and_names_nothing_hidden() {
+    let sandbox = Sandbox::new();
+    for arguments in [&["--json"][..], &["--quiet"], &["--json", "review"]] {
+        let answer = sandbox.run(arguments).exits(2);
+        let said = format!("{}{}", answer.stdout, answer.stderr);
+        assert!(said.contains("--help") && !said.contains("__"), "{said}");
+    }
+}
+
+#[test]
 fn each_shell_gets_a_completion_script() {
     let sandbox = Sandbox::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {

@@ -205,6 +205,20 @@ async fn a_run_that_is_interrupted_gives_its_route_back_and_is_resumed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_exploration_that_is_told_to_end_leaves_no_half_report() {
+    let app = App::start().await;
+    let sandbox = Sandbox::new();
+    for signal in [Signal::INT, Signal::TERM] {
+        let child = start(&sandbox, &["explore", "/gate", "--base-url", &app.url()]);
+        asked(&app).await;
+        kill(&child, signal);
+        let answer = finish(child).await.exits(3);
+        assert!(answer.stderr.contains("interrupted while exploring /gate"), "{}", answer.stderr);
+        assert!(!sandbox.file("monkey-test-reports/gate.json").exists());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_route_of_a_run_that_was_killed_is_free_at_once() {
     let app = App::start().await;
     let sandbox = app.campaign(&["/gate"]);

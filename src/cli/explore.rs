@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::context::Context;
 use super::progress::Progress;
+use super::signals::stop_on_signal;
 use crate::dispatch::Workshop;
 use crate::exit::{Exit, Failure};
 use crate::maze::{RouteReport, Severity};
@@ -33,11 +34,12 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let outcome = super::block_on(async {
         let workshop = Workshop::open(project, options, context.clock.clone(), progress.events()).await?;
         let mut done: Vec<(RouteReport, std::path::PathBuf)> = Vec::new();
+        let mut stop = stop_on_signal(&context.ui)?;
         for (route, slug) in &jobs {
             let work = workshop.explore(0, route, slug);
             tokio::select! {
                 explored = work => done.push(explored?),
-                _ = tokio::signal::ctrl_c() => {
+                _ = stop.wait_for(|stop| *stop) => {
                     workshop.abandon(route, slug);
                     let _ = workshop.close().await;
                     return Err(Failure::engine("interrupted", format!("interrupted while exploring {route}")));

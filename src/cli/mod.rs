@@ -153,6 +153,13 @@ pub(crate) fn block_on<F: Future>(work: F) -> Result<F::Output, Failure> {
 pub fn main() -> Exit {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        // Clap's own words for this name the hidden commands too.
+        Err(error) if error.kind() == clap::error::ErrorKind::MissingSubcommand => {
+            let json = std::env::args_os().any(|argument| argument == "--json");
+            let failure = Failure::usage("no_command", "no command was given");
+            return Ui::new(Verbosity { json, ..Verbosity::default() })
+                .failure(&failure.hinted("`agent-test --help` lists the commands"));
+        }
         Err(error) if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") => {
             // The one document is owed for a mistake in the arguments too.
             let text = error.render().to_string();

@@ -21,7 +21,7 @@ pub(crate) fn stop_on_signal(ui: &Ui) -> Result<watch::Receiver<bool>, Failure> 
     let ui = ui.clone();
     tokio::spawn(async move {
         next(&mut interrupt, &mut terminate).await;
-        ui.note("stopping: the routes in hand are given back; once more ends at once");
+        ui.note("stopping: what is in hand is given back; once more ends at once");
         send.send_replace(true);
         next(&mut interrupt, &mut terminate).await;
         std::process::exit(Exit::Engine.code().into());

@@ -22,7 +22,7 @@ struct Reader {
 }
 
 pub(super) fn parse(text: &str) -> RouteMap {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = &tables_apart(text.strip_prefix('\u{feff}').unwrap_or(text));
     let mut reader = Reader::default();
     let mut header: Option<Vec<String>> = None;
     let mut row: Vec<String> = Vec::new();
@@ -60,6 +60,21 @@ pub(super) fn parse(text: &str) -> RouteMap {
     }
     reader.map.categories.retain(|category| !category.routes.is_empty());
     reader.map
+}
+
+/// Puts a blank line before a table that follows a list or a paragraph at once: to Markdown it would be part of that.
+fn tables_apart(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = "";
+    for line in text.split_inclusive('\n') {
+        let previous = before.trim();
+        if line.trim_start().starts_with('|') && !previous.is_empty() && !previous.starts_with('|') {
+            out.push('\n');
+        }
+        out.push_str(line);
+        before = line;
+    }
+    out
 }
 
 impl Reader {
@@ -209,6 +224,12 @@ mod tests {
         );
         assert_eq!(routes("| Name | Route |\n|---|---|\n| x | `/a` |\n| y | /b\\|c |\n"), ["/a", "/b|c"]);
         assert_eq!(routes("```\n/a\n/b\n```\n"), ["/a", "/b"]);
+    }
+
+    #[test]
+    fn a_table_right_below_a_list_or_a_sentence_is_read() {
+        assert_eq!(routes("- /a\n| Route |\n|---|\n| /b |\n| /c |\n"), ["/a", "/b", "/c"]);
+        assert_eq!(routes("These:\n| Route |\n|---|\n| /b |\n"), ["/b"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::check::misfit;
 use super::{Overrides, SettingsError};
 use crate::env;
 use crate::store;
@@ -79,7 +80,7 @@ impl Config {
         Self::from_toml(&text).map_err(|reason| SettingsError::Config { path, reason })
     }
 
-    fn from_toml(text: &str) -> Result<Self, String> {
+    pub(super) fn from_toml(text: &str) -> Result<Self, String> {
         let reason = |error: toml::de::Error| {
             let line =
                 error.span().map_or(1, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
@@ -94,7 +95,10 @@ impl Config {
         }
         let mut config: Self = toml::from_str(text).map_err(reason)?;
         config.settings = toml::from_str(text).map_err(reason)?;
-        Ok(config)
+        match misfit(&config.settings) {
+            Some((name, problem)) => Err(format!("`{name}` {problem}")),
+            None => Ok(config),
+        }
     }
 
     /// What the environment says: `AGENT_TEST_*` before `MONKEY_TEST_*`.
@@ -131,7 +135,11 @@ impl Config {
 /// # Errors
 /// When a source cannot be read or does not fit.
 pub fn resolve(flags: Config, root: &Path, campaign: Config) -> Result<Config, SettingsError> {
-    Ok(flags.or(Config::from_env()?).or(Config::from_file(root)?).or(campaign))
+    let all = flags.or(Config::from_env()?).or(Config::from_file(root)?).or(campaign);
+    match misfit(&all.settings) {
+        Some((name, reason)) => Err(SettingsError::Bad { name, reason }),
+        None => Ok(all),
+    }
 }
 
 fn number(names: &[&'static str]) -> Result<Option<u32>, SettingsError> {

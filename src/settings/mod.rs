@@ -5,6 +5,7 @@
 //!
 //! Invariant: a secret is never a setting. A login holds the *names* of environment variables.
 
+mod check;
 mod error;
 mod layers;
 mod types;

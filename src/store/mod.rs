@@ -18,6 +18,7 @@ mod files;
 mod ids;
 mod lock;
 mod owner;
+mod process;
 mod write;
 
 pub use clock::Clock;
@@ -31,4 +32,5 @@ pub use files::{
 pub use ids::Ids;
 pub use lock::{DEFAULT_LOCK_TIMEOUT, FileLock, lock_timeout};
 pub use owner::Owner;
+pub use process::{ProcessStat, process_stat};
 pub use write::{sweep, write_atomic};

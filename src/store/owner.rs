@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::process_stat;
+
 /// A process: machine, process namespace, number, start time. The text is `HOST.NAMESPACE/PID.START`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
@@ -59,14 +61,9 @@ fn machine() -> String {
     format!("{host}.{namespace}")
 }
 
-/// When a process started, in the kernel's ticks since boot; nothing when it does not run, a zombie counts as dead.
+/// When a process started; nothing when it does not run, a zombie counts as dead.
 fn start_time(pid: u32) -> Option<u64> {
-    let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything.
-    let mut fields = line.rsplit_once(')')?.1.split_whitespace();
-    let state = fields.next()?;
-    let started = fields.nth(18)?.parse().ok()?;
-    (!matches!(state, "Z" | "X" | "x")).then_some(started)
+    process_stat(pid).filter(|stat| stat.runs).map(|stat| stat.started)
 }
 
 #[cfg(test)]

@@ -68,35 +68,13 @@ pub(super) fn group_runs(group: u32) -> bool {
     }
 }
 
-/// The part of `/proc/PID/stat` that matters here.
-#[cfg(any(target_os = "linux", test))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stat {
-    /// Neither a zombie nor dead.
-    pub(super) runs: bool,
-    /// The process group.
-    pub(super) group: u32,
-    /// Ticks since boot.
-    pub(super) started: u64,
-}
-
-/// Reads a line of `/proc/PID/stat`. The name in parentheses may itself hold spaces and parentheses.
-#[cfg(any(target_os = "linux", test))]
-fn parse_stat(line: &str) -> Option<Stat> {
-    let mut fields = line.rsplit_once(')')?.1.split_whitespace();
-    let runs = !matches!(fields.next()?, "Z" | "X" | "x");
-    let group = fields.nth(1)?.parse().ok()?;
-    let started = fields.nth(16)?.parse().ok()?;
-    Some(Stat { runs, group, started })
-}
-
 #[cfg(target_os = "linux")]
 mod linux {
     use std::os::unix::ffi::OsStringExt;
 
     use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-    use super::{Stat, parse_stat, pid};
+    use super::pid;
 
     /// Every process that is visible here.
     pub(in super::super) fn all() -> impl Iterator<Item = u32> {
@@ -105,11 +83,6 @@ mod linux {
             .flatten()
             .flatten()
             .filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse().ok()))
-    }
-
-    /// What the kernel says about a process; nothing when it is gone.
-    pub(in super::super) fn stat(process: u32) -> Option<Stat> {
-        parse_stat(&String::from_utf8_lossy(&std::fs::read(format!("/proc/{process}/stat")).ok()?))
     }
 
     /// The arguments of a process; empty for a kernel thread, a zombie, or a process that is gone.
@@ -134,29 +107,13 @@ mod linux {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{all, arguments, kill_if, stat};
+pub(super) use crate::store::process_stat as stat;
+#[cfg(target_os = "linux")]
+pub(super) use linux::{all, arguments, kill_if};
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_with_spaces_and_parentheses_does_not_shift_the_fields() {
-        let line = "42 (a) b) S 1 40 40 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1000 10";
-        assert_eq!(parse_stat(line), Some(Stat { runs: true, group: 40, started: 98765 }));
-    }
-
-    #[test]
-    fn a_zombie_does_not_run() {
-        let line = "42 (x) Z 1 40 40 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 0 0";
-        assert!(!parse_stat(line).unwrap().runs);
-    }
-
-    #[test]
-    fn a_broken_line_is_no_process() {
-        assert_eq!(parse_stat("42 (x) S"), None);
-        assert_eq!(parse_stat(""), None);
-    }
 
     #[test]
     fn this_process_exists_and_has_a_start_time() {
