@@ -178,9 +178,39 @@ pub fn ran() -> &'static Ran {
     &RAN
 }
 
-/// Safe to mutate: questions are confirmed, forms are sent.
-static MUTATING: LazyLock<Ran> =
-    LazyLock::new(|| Ran::explore(PAGES, &["/confirming"], &["--no-confirm", "--safe-to-mutate"], &[]));
+/// Pages of an application that may be changed.
+const CHANGEABLE: &[(&str, &str)] = &[
+    (
+        "/confirming",
+        "<button onclick=\"if (confirm('Delete the entry?')) fetch('/api/entries/1', {method: 'DELETE'})\">Delete entry</button>",
+    ),
+    (
+        "/asking",
+        "<button onclick='get(`q`).showModal()'>Delete entry</button><dialog id=q aria-label=Sure><p>Are you sure?</p>\
+         <button onclick='get(`q`).close()'>Cancel</button>\
+         <button onclick='fetch(`/api/entries/2`, { method: `DELETE` }); get(`q`).close()'>Delete</button></dialog>",
+    ),
+    (
+        "/filling",
+        "<header><button onclick=\"hit('filling/frame')\">Account</button> <a href=/logout>Log out</a></header>\
+         <main><form id=f><label>Name <input name=name></label><label>E-mail <input name=mail type=email></label>\
+         <label>Amount <input name=amount type=number></label><button>Save entry</button></form></main>\
+         <script>get('f').onsubmit = (event) => { event.preventDefault(); const said = new FormData(get('f'));\
+         fetch('/api/entries?' + new URLSearchParams(said), {method: 'POST'}); show('Saved'); };</script>",
+    ),
+    (
+        "/said",
+        "<div aria-live=polite id=said></div><script>const say = (text, kind) => get('said').insertAdjacentHTML('beforeend',\
+         `<p class=${kind}>${text}</p>`);</script><button onclick=\"say('Something went wrong', 'bad')\">Fails</button>\
+         <button onclick=\"say('All is well', 'good')\">Works</button>",
+    ),
+];
+
+/// Safe to mutate: questions are confirmed, forms are filled and sent.
+static MUTATING: LazyLock<Ran> = LazyLock::new(|| {
+    let routes: Vec<&str> = CHANGEABLE.iter().map(|(route, _)| *route).collect();
+    Ran::explore(CHANGEABLE, &routes, &["--no-confirm", "--safe-to-mutate"], &[])
+});
 
 #[test]
 fn a_dialog_in_a_dialog_is_entered_and_both_are_closed() {
@@ -390,8 +420,31 @@ fn a_write_that_the_user_allows_leaves_and_others_do_not() {
 
 #[test]
 fn with_safe_to_mutate_a_deletion_is_really_sent() {
-    assert!(MUTATING.asked("DELETE", "/api/entries/1") > 0, "{:#}", MUTATING.report("/confirming")["action_tree"]);
+    for (route, entry) in [("/confirming", "/api/entries/1"), ("/asking", "/api/entries/2")] {
+        assert!(MUTATING.asked("DELETE", entry) > 0, "{:#}", MUTATING.report(route)["action_tree"]);
+    }
     assert_eq!(MUTATING.run["settings"]["safeToMutate"], true);
+}
+
+#[test]
+fn where_data_may_change_a_form_is_filled_and_sent() {
+    let sent = "/api/entries?name=Test+entry&mail=tester%40example.com&amount=7";
+    assert!(MUTATING.asked("POST", sent) > 0, "{:?}", MUTATING.requests);
+}
+
+#[test]
+fn where_data_may_change_the_shared_frame_comes_last_and_the_session_is_kept() {
+    let place = |path: &str| MUTATING.requests.iter().position(|seen| seen.path.starts_with(path));
+    assert!(place("/hit/filling/frame") > place("/api/entries?name=Test"), "{:?}", MUTATING.requests);
+    assert_eq!(MUTATING.result("/filling", "Log out"), "refused");
+    MUTATING.assert_untouched("/logout");
+}
+
+#[test]
+fn a_message_that_still_stands_is_not_held_against_the_next_action() {
+    let bugs: Vec<&Value> = MUTATING.bugs("/said").iter().map(|bug| &bug["location"]).collect();
+    assert_eq!(bugs, ["/said > Fails"]);
+    assert_eq!(MUTATING.node("/said", "Works")["note"], "\"All is well\"");
 }
 
 #[test]

@@ -25,9 +25,6 @@ impl Walker<'_> {
                 Some("shared header or navigation, explored on another route"),
             ));
         }
-        if self.plan.settings.safe_to_mutate {
-            return None;
-        }
         let refuse = |walker: &mut Self, why: &str| {
             walker.coverage.refused += 1;
             let mut node = Self::node(level, candidate);
@@ -35,8 +32,12 @@ impl Walker<'_> {
             node.note = Some(why.to_owned());
             Some(node)
         };
+        // Nothing is left to explore after it, so not even where data may change.
         if ends_session(element) {
             return refuse(self, "would end the session");
+        }
+        if self.plan.settings.safe_to_mutate {
+            return None;
         }
         if level.opened_by == Some(ActionResult::ConfirmationDialog) && confirms(element) && is_button(element) {
             return refuse(self, "would confirm the question");

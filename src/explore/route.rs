@@ -336,12 +336,24 @@ async fn walk_sections(walker: &mut Walker<'_>, tree: &mut ActionTree) -> Result
     }
     let (rows, toolbar): (Vec<Candidate>, Vec<Candidate>) =
         found.into_iter().partition(|candidate| candidate.element.row.is_some());
+    // Where data may change, the frame that all pages share comes last: what is behind an account menu may empty the
+    // whole application.
+    let (frame, toolbar): (Vec<Candidate>, Vec<Candidate>) = if walker.plan.settings.safe_to_mutate {
+        toolbar.into_iter().partition(|candidate| shared_key(&candidate.element).is_some())
+    } else {
+        (Vec::new(), toolbar)
+    };
     let level = Level::of(&at, vec![0], Section::Toolbar);
     tree.toolbar = walker.walk(&level, &at, toolbar).await?;
-    let level = Level { section: Section::RowActions, ..level };
-    tree.row_actions = walker.walk(&level, &at, rows).await?;
+    let rows_level = Level { section: Section::RowActions, ..level.clone() };
+    tree.row_actions = walker.walk(&rows_level, &at, rows).await?;
     if let Some(steps) = walker.detail.clone() {
         detail(walker, &at, steps, tree).await?;
+    }
+    if !frame.is_empty() {
+        let mut nodes = walker.walk(&level, &at, frame).await?;
+        nodes.append(&mut tree.toolbar);
+        tree.toolbar = nodes;
     }
     Ok(())
 }

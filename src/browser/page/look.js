@@ -322,9 +322,15 @@
         const word = ` ${attribute('class') ?? ''} `;
         const fixed = style.position === 'fixed' || style.position === 'absolute';
         if ((live || /[\s_-](toast|snackbar|notification|flash|alert|growl|message-box|toastr)(?=[\s_-]|$)/i.test(word)) && toasts.length < 20 && visible(element, memo)) {
-          const text = cut(element.innerText, 300);
-          if (text && !toasts.some((t) => containsComposed(t.element, element) || containsComposed(element, t.element))) {
-            toasts.push({ element, text, live, fixed, error: ERROR_TEXT.test(text) });
+          // A region that only holds messages is not one message: each of them comes and goes alone.
+          const parts = [...element.children].filter((part) => visible(part, memo) && cut(part.innerText, 300));
+          const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+          const region = !own && parts.length > 1 && parts.every((part) => part.localName === parts[0].localName);
+          if (!toasts.some((t) => containsComposed(t.element, element) || containsComposed(element, t.element))) {
+            for (const message of region ? parts.slice(0, 20) : [element]) {
+              const text = cut(message.innerText, 300);
+              if (text) toasts.push({ element: message, text, live, fixed, error: ERROR_TEXT.test(text) });
+            }
           }
         }
         if (/[\s_-](spinner|loader|loading|skeleton)(?=[\s_-]|$)/i.test(word) || attribute('aria-busy') === 'true' || role === 'progressbar' && !attribute('aria-valuenow')) {
