@@ -95,6 +95,20 @@ pub enum EventKind {
         /// Bugs in it.
         bugs: usize,
     },
+    /// A bug was played again as often as it was to be.
+    BugVerified {
+        /// Where it was found.
+        location: String,
+        /// What became of it.
+        verdict: String,
+    },
+    /// A flow of a run was played again.
+    FlowReplayed {
+        /// What it is about.
+        flow: String,
+        /// Steps in it.
+        steps: usize,
+    },
     /// The final report was written.
     ReportWritten {
         /// Its path.

@@ -9,6 +9,7 @@
 //! | 5 | [`campaign`] | the phases of a campaign: test, review, report; a run goes on from what the state says |
 //! | 5 | [`dispatch`] | one fresh subagent per route; the run log |
 //! | 4 | [`explore`] | walks one route depth-first, makes the maze map |
+//! | 4 | [`verify`] | plays the traces of bugs and runs again: rerun, verify, diff |
 //! | 3 | [`replay`] | plays trace steps in a browser, judged by the oracles; the one actor |
 //! | 3 | [`report`] | per-route bug reports, FINAL-REPORT (Markdown, HTML), JUnit; the review |
 //! | 3 | [`demo`] | the embedded demo application, its list of what is there and what is wrong, and the score |
@@ -43,3 +44,4 @@ pub mod state;
 pub mod store;
 pub mod trace;
 pub mod ui;
+pub mod verify;

@@ -51,6 +51,7 @@ impl std::fmt::Debug for Format {
 /// Every format, by name.
 pub const FORMATS: &[Format] = &[
     Format::of::<crate::demo::Manifest>("demo-manifest", "what is in the demo and wrong with it: `demo --manifest`"),
+    Format::of::<crate::verify::DiffReport>("diff", "what changed between two runs: `diff --json`"),
     Format::of::<crate::event::Event>("event", "what happens in a campaign: one line of the event log"),
     Format::of::<crate::maze::RouteReport>(
         "route-report",
@@ -59,6 +60,7 @@ pub const FORMATS: &[Format] = &[
     Format::of::<crate::trace::RunFile>("run", "one recorded execution: .agent-test/runs/{id}.json"),
     Format::of::<crate::settings::SettingsFile>("settings", "the settings of a project: agent-test.toml"),
     Format::of::<crate::state::StateFile>("state", "where a campaign stands: .monkey-test-state.json"),
+    Format::of::<crate::verify::VerifyReport>("verify", "what became of the bugs of a run: `verify --json`"),
 ];
 
 /// The format of this name.

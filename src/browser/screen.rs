@@ -348,4 +348,6 @@ pub struct Found {
     pub drift: Vec<String>,
     /// Why no rung did.
     pub why: Vec<String>,
+    /// The element is disabled: natively, by its fieldset or by `aria-disabled`.
+    pub disabled: bool,
 }

@@ -66,6 +66,15 @@ impl Session {
         }
     }
 
+    /// Waits until anything of the page changes, at most so many milliseconds.
+    ///
+    /// # Errors
+    /// As [`Session::evaluate`].
+    pub async fn changed(&self, within_ms: u64) -> Result<bool, SessionError> {
+        let patience = Duration::from_millis(within_ms) + self.patience;
+        self.ask(&self.page, &format!("change({within_ms})"), patience).await
+    }
+
     /// Opens an address and waits until the screen is still.
     ///
     /// # Errors

@@ -5,9 +5,12 @@ use url::Url;
 use super::Context;
 use crate::dispatch::WorkshopOptions;
 use crate::exit::Failure;
+use crate::replay::EnterOptions;
 use crate::route::Route;
 use crate::settings::{Config, Overrides, Settings, parse_base_url, resolve};
 use crate::state::State;
+use crate::trace::RunFile;
+use crate::verify::VerifyError;
 
 /// Options of every command that works in a browser.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -30,9 +33,43 @@ pub(crate) struct EngineArgs {
     /// Begin each session with these cookies (the JSON that Playwright's `storageState` writes)
     #[arg(long, value_name = "FILE")]
     pub(crate) storage_state: Option<String>,
-    /// Do not play each new bug once more in a fresh session
+    #[command(flatten)]
+    pub(crate) oracles: OracleArgs,
+}
+
+/// Which oracles fail a step.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub(crate) struct OracleArgs {
+    /// Fail a step when the page throws, its document is 404, or its control is disabled (the default)
+    #[arg(long, overrides_with = "no_strict_oracles")]
+    strict_oracles: bool,
+    /// Take those for noise
     #[arg(long)]
-    pub(crate) no_confirm: bool,
+    no_strict_oracles: bool,
+    /// Fail a step when a same-site document, xhr or fetch answers 5xx (the default)
+    #[arg(long = "fail-on-5xx", overrides_with = "no_fail_on_5xx")]
+    fail_on_5xx: bool,
+    /// Take such an answer for noise
+    #[arg(long = "no-fail-on-5xx")]
+    no_fail_on_5xx: bool,
+}
+
+impl OracleArgs {
+    fn strict(self) -> Option<bool> {
+        given(self.strict_oracles, self.no_strict_oracles)
+    }
+
+    fn on_5xx(self) -> Option<bool> {
+        given(self.fail_on_5xx, self.no_fail_on_5xx)
+    }
+}
+
+fn given(yes: bool, no: bool) -> Option<bool> {
+    match (yes, no) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
 }
 
 impl EngineArgs {
@@ -46,6 +83,7 @@ impl EngineArgs {
         state: Option<&State>,
         known: Vec<Route>,
         workers: Option<u32>,
+        confirm: bool,
     ) -> Result<WorkshopOptions, Failure> {
         let campaign = state.map_or_else(Config::default, |state| Config {
             base_url: Some(state.base_url()).filter(|url| !url.is_empty()),
@@ -57,7 +95,42 @@ impl EngineArgs {
             settings: Settings::from(config.settings),
             webdriver: self.webdriver.clone(),
             known,
-            confirm: !self.no_confirm,
+            confirm,
+            credentials: None,
+        })
+    }
+
+    /// What the stage of a replay is entered with: flags, then the environment, then `agent-test.toml`, then what the run
+    /// was recorded with, then the campaign.
+    ///
+    /// # Errors
+    /// When a source does not fit, or none names the application's address.
+    pub(crate) fn stage(
+        &self,
+        context: &Context,
+        run: &RunFile,
+        workers: Option<u32>,
+    ) -> Result<EnterOptions, Failure> {
+        let project = context.project();
+        let campaign = if project.has_state() { project.read()?.config() } else { Config::default() };
+        let recorded = Config {
+            base_url: Some(run.base_url.clone()).filter(|url| !url.is_empty()),
+            project: None,
+            settings: Overrides {
+                strict_oracles: Some(run.settings.strict_oracles),
+                fail_on_5xx: Some(run.settings.fail_on_5xx),
+                storage_state: run.settings.storage_state.clone(),
+                ..Overrides::default()
+            },
+        };
+        let config = resolve(self.config(workers), &context.project, recorded.or(campaign))?;
+        if config.base_url.is_none() {
+            return Err(VerifyError::NoBase(run.id.clone()).into());
+        }
+        Ok(EnterOptions {
+            base: base_url(&config)?,
+            settings: Settings::from(config.settings),
+            webdriver: self.webdriver.clone(),
             credentials: None,
         })
     }
@@ -73,6 +146,8 @@ impl EngineArgs {
                 own_origins: (!self.own_origin.is_empty()).then(|| self.own_origin.clone()),
                 storage_state: self.storage_state.clone(),
                 workers,
+                strict_oracles: self.oracles.strict(),
+                fail_on_5xx: self.oracles.on_5xx(),
                 ..Overrides::default()
             },
         }

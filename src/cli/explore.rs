@@ -21,13 +21,16 @@ pub(crate) struct Args {
     routes: Vec<String>,
     #[command(flatten)]
     engine: super::engine::EngineArgs,
+    /// Do not play each new bug once more in a fresh session
+    #[arg(long)]
+    no_confirm: bool,
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let routes: Vec<Route> = args.routes.iter().map(|text| Route::parse(text)).collect::<Result<_, _>>()?;
     let project = Project::open(&context.project, context.clock.clone());
     let state = if project.has_state() { Some(project.read()?) } else { None };
-    let options = args.engine.workshop(context, state.as_ref(), routes.clone(), None)?;
+    let options = args.engine.workshop(context, state.as_ref(), routes.clone(), None, !args.no_confirm)?;
     let mut slugs = Slugs::default();
     let jobs: Vec<_> = routes.iter().map(|route| (route.clone(), slugs.give(route))).collect();
     let progress = Progress::new(&context.ui, 1, routes.len());

@@ -8,12 +8,14 @@ mod complete;
 mod completions;
 mod context;
 mod demo;
+mod diff;
 mod discover;
 mod doctor;
 mod drop;
 mod engine;
 mod explore;
 mod fail;
+mod fingerprint;
 mod guard;
 mod heartbeat;
 mod hold_driver;
@@ -23,6 +25,7 @@ mod progress;
 mod release;
 mod report;
 mod requeue;
+mod rerun;
 mod resume;
 mod retry;
 mod review;
@@ -32,6 +35,7 @@ mod signals;
 mod slug;
 mod status;
 mod unblock;
+mod verify;
 
 use clap::{Parser, Subcommand};
 
@@ -66,6 +70,7 @@ enum Command {
     Complete(complete::Args),
     Completions(completions::Args),
     Demo(demo::Args),
+    Diff(diff::Args),
     /// Write ROUTE_MAP.md from a list of routes
     Discover(discover::Args),
     Doctor(doctor::Args),
@@ -74,6 +79,7 @@ enum Command {
     Explore(explore::Args),
     /// Note that a route could not be tested
     Fail(fail::Args),
+    Fingerprint(fingerprint::Args),
     #[command(name = "__guard", hide = true)]
     Guard(guard::Args),
     /// Lengthen a lease
@@ -89,6 +95,7 @@ enum Command {
     /// Put completed routes back, to be tested again
     Requeue(requeue::Args),
     Resume(Box<resume::Args>),
+    Rerun(Box<rerun::Args>),
     /// Put failed routes back, to be tried again
     Retry(retry::Args),
     /// Hand in the review of a route
@@ -101,6 +108,7 @@ enum Command {
     Status(status::Args),
     /// Let a blocked campaign go on
     Unblock(unblock::Args),
+    Verify(Box<verify::Args>),
 }
 
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
@@ -112,11 +120,13 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Complete(args) => complete::run(context, args),
         Command::Completions(args) => completions::run(context, args),
         Command::Demo(args) => demo::run(context, args),
+        Command::Diff(args) => diff::run(context, args),
         Command::Discover(args) => discover::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
         Command::Drop(args) => drop::run(context, args),
         Command::Explore(args) => explore::run(context, args),
         Command::Fail(args) => fail::run(context, args),
+        Command::Fingerprint(args) => fingerprint::run(context, args),
         Command::Guard(args) => guard::run(&args),
         Command::Heartbeat(args) => heartbeat::run(context, args),
         Command::HoldDriver(args) => hold_driver::run(context, args),
@@ -125,6 +135,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Release(args) => release::run(context, args),
         Command::Report(args) => report::run(context, args),
         Command::Requeue(args) => requeue::run(context, args),
+        Command::Rerun(args) => rerun::run(context, *args),
         Command::Resume(args) => resume::run(context, *args),
         Command::Retry(args) => retry::run(context, args),
         Command::Review(args) => review::run(context, args),
@@ -133,6 +144,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Slug(args) => slug::run(context, args),
         Command::Status(args) => status::run(context, args),
         Command::Unblock(args) => unblock::run(context, args),
+        Command::Verify(args) => verify::run(context, *args),
     }
 }
 

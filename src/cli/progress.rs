@@ -120,6 +120,14 @@ impl Progress {
                 self.ui.detail(format!("reviewed {route}: {bugs}"));
             }
             EventKind::ReportWritten { path } => self.say(&inner, &format!("written {path}")),
+            EventKind::BugVerified { location, verdict } => {
+                inner.overall.inc(1);
+                self.say(&inner, &format!("{verdict:<12} {location}"));
+            }
+            EventKind::FlowReplayed { flow, steps } => {
+                inner.overall.inc(1);
+                self.say(&inner, &format!("replayed     {flow} ({})", super::counted(*steps, "step")));
+            }
             EventKind::ScreenLooked { .. } | EventKind::StepDone { .. } => {}
         }
     }

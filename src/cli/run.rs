@@ -29,6 +29,9 @@ pub(crate) struct Args {
 pub(crate) struct CrewArgs {
     #[command(flatten)]
     engine: EngineArgs,
+    /// Do not play each new bug once more in a fresh session
+    #[arg(long)]
+    no_confirm: bool,
     /// Browsers side by side (default: half the cores, at least 1)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     workers: Option<u32>,
@@ -41,7 +44,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 /// Goes on with the campaign that stands in the project.
 pub(crate) fn go_on(context: &Context, args: &CrewArgs) -> Result<Exit, Failure> {
     let project = context.project();
-    let options = args.engine.workshop(context, Some(&project.read()?), Vec::new(), args.workers)?;
+    let options = args.engine.workshop(context, Some(&project.read()?), Vec::new(), args.workers, !args.no_confirm)?;
     let outcome = work(context, &project, options)?;
     tell(context, &project, &outcome)
 }

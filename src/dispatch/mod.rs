@@ -3,5 +3,5 @@
 mod run_log;
 mod workshop;
 
-pub use run_log::RunLog;
+pub use run_log::{RunLog, keep_run};
 pub use workshop::{DispatchError, Workshop, WorkshopOptions};

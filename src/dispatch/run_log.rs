@@ -29,13 +29,7 @@ impl RunLog {
         let runs = root.join(RUNS);
         store::create_dir(&runs)?;
         let _lock = FileLock::acquire(&runs.join("runs.lock"), store::lock_timeout())?;
-        let stem = now.format("%Y-%m-%dT%H-%M-%SZ").to_string();
-        let mut id = stem.clone();
-        let mut number = 2;
-        while runs.join(format!("{id}.json")).exists() || runs.join(format!("{id}.parts")).exists() {
-            id = format!("{stem}-{number}");
-            number += 1;
-        }
+        let id = free_id(&runs, now);
         let head = RunFile {
             schema_version: 1,
             id: id.clone(),
@@ -102,6 +96,33 @@ impl RunLog {
             }
         }
     }
+}
+
+/// An id that no run has: the time, with a number behind it when a run of the same second has it.
+fn free_id(runs: &Path, now: DateTime<Utc>) -> String {
+    let stem = now.format("%Y-%m-%dT%H-%M-%SZ").to_string();
+    let mut id = stem.clone();
+    let mut number = 2;
+    while runs.join(format!("{id}.json")).exists() || runs.join(format!("{id}.parts")).exists() {
+        id = format!("{stem}-{number}");
+        number += 1;
+    }
+    id
+}
+
+/// Keeps a run that was made as a whole: gives it an id and writes its file. Gives back the file's path, relative to the
+/// project.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn keep_run(root: &Path, run: &mut RunFile) -> Result<String, StoreError> {
+    let runs = root.join(RUNS);
+    store::create_dir(&runs)?;
+    let _lock = FileLock::acquire(&runs.join("runs.lock"), store::lock_timeout())?;
+    run.id = free_id(&runs, run.started_at);
+    let file = format!("{RUNS}/{}.json", run.id);
+    store::write_atomic(&root.join(&file), &serde_json::to_vec_pretty(run).unwrap_or_default())?;
+    Ok(file)
 }
 
 fn join(parts: &Path, file: &Path, mut run: RunFile, finished: Option<DateTime<Utc>>) -> Result<(), StoreError> {

@@ -8,12 +8,13 @@ use std::time::Duration;
 use url::Url;
 
 use super::run_log::RunLog;
-use crate::browser::driver::{Driver, DriverError, DriverOptions, default_runtime_dir, reach_webdriver};
-use crate::browser::{Launcher, install_tls};
+use crate::browser::driver::reach_webdriver;
+use crate::browser::install_tls;
 use crate::event::Events;
 use crate::exit::{Exit, Explain};
-use crate::explore::{Credentials, ExploreError, Plan, Shared, explore};
+use crate::explore::{ExploreError, Plan, Shared, explore};
 use crate::maze::RouteReport;
+use crate::replay::{Credentials, EnterError, EnterOptions, Stage};
 use crate::route::{Route, Slug};
 use crate::settings::Settings;
 use crate::state::Project;
@@ -23,9 +24,9 @@ use crate::trace::RunSettings;
 /// Why a workshop could not be opened, or its work not kept.
 #[derive(Debug, thiserror::Error)]
 pub enum DispatchError {
-    /// No browser.
+    /// No browser, or no way in.
     #[error(transparent)]
-    Driver(#[from] DriverError),
+    Enter(#[from] EnterError),
     /// The disk.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -40,49 +41,33 @@ pub enum DispatchError {
         /// Why.
         reason: String,
     },
-    /// A file with a session's cookies does not fit.
-    #[error("cannot use the storage state `{path}`: {reason}")]
-    StorageState {
-        /// The file.
-        path: String,
-        /// Why.
-        reason: String,
-    },
-    /// A variable that the login names is not set.
-    #[error("the login names the environment variable {0}, which is not set")]
-    NoCredential(String),
 }
 
 impl Explain for DispatchError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Driver(error) => error.exit(),
+            Self::Enter(error) => error.exit(),
             Self::Store(error) => error.exit(),
             Self::Explore(error) => error.exit(),
             Self::Unreachable { .. } => Exit::Engine,
-            Self::StorageState { .. } | Self::NoCredential(_) => Exit::Usage,
         }
     }
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Driver(error) => error.hint(),
+            Self::Enter(error) => error.hint(),
             Self::Store(error) => error.hint(),
             Self::Explore(error) => error.hint(),
             Self::Unreachable { .. } => Some("start the application, or correct the base URL".to_owned()),
-            Self::StorageState { .. } => Some("it is the JSON that Playwright's `storageState` writes".to_owned()),
-            Self::NoCredential(name) => Some(format!("set {name}, or take [login] out of `agent-test.toml`")),
         }
     }
 
     fn code(&self) -> &'static str {
         match self {
-            Self::Driver(error) => error.code(),
+            Self::Enter(error) => error.code(),
             Self::Store(error) => error.code(),
             Self::Explore(error) => error.code(),
             Self::Unreachable { .. } => "unreachable",
-            Self::StorageState { .. } => "bad_storage_state",
-            Self::NoCredential(_) => "no_credential",
         }
     }
 }
@@ -107,10 +92,9 @@ pub struct WorkshopOptions {
 /// Everything that one execution shares.
 pub struct Workshop {
     project: Project,
-    options: WorkshopOptions,
+    confirm: bool,
     known: Arc<Vec<Route>>,
-    credentials: Option<Credentials>,
-    launcher: Launcher,
+    stage: Stage,
     webdriver: Url,
     client: reqwest::Client,
     log: RunLog,
@@ -133,40 +117,32 @@ impl Workshop {
         events: Events,
     ) -> Result<Self, DispatchError> {
         install_tls();
-        let credentials = match &options.credentials {
-            Some(credentials) => Some(credentials.clone()),
-            None => credentials(&options.settings)?,
-        };
-        let storage_state = storage_state(project.root(), &options.settings)?;
+        let way = EnterOptions {
+            base: options.base.clone(),
+            settings: options.settings.clone(),
+            webdriver: options.webdriver.clone(),
+            credentials: options.credentials.clone(),
+        }
+        .prepare(project.root())?;
         let client = client(&options.base)?;
         reach(&client, &options.base).await?;
         for folder in [crate::state::REPORTS_DIR, crate::state::SCREENSHOTS_DIR] {
             store::create_dir(&project.root().join(folder))?;
         }
         let settings = RunSettings {
-            strict_oracles: true,
-            fail_on_5xx: true,
+            strict_oracles: options.settings.strict_oracles,
+            fail_on_5xx: options.settings.fail_on_5xx,
             safe_to_mutate: options.settings.safe_to_mutate,
             viewport: Some([crate::browser::VIEWPORT.0, crate::browser::VIEWPORT.1]),
             storage_state: options.settings.storage_state.clone(),
         };
         let log = RunLog::begin(project.root(), options.base.as_str(), settings, clock.now())?;
         super::run_log::sweep_litter(project.root(), Duration::from_hours(1));
-        let (launcher, webdriver) = match &options.webdriver {
-            Some(url) => {
-                reach_webdriver(url).await?;
-                (Launcher::remote(url.clone()), url.clone())
-            }
-            None => {
-                let driver = Driver::start(&DriverOptions::new(default_runtime_dir()?)).await?;
-                let url = driver.url().clone();
-                (Launcher::own(driver), url)
-            }
-        };
+        let (stage, webdriver) = way.enter().await?;
         let known = Arc::new(options.known.clone());
         let shared = Shared::with(explored_navigation(&project));
-        let launcher = launcher.with_storage_state(storage_state);
-        Ok(Self { project, options, known, credentials, launcher, webdriver, client, log, shared, events, clock })
+        let confirm = options.confirm;
+        Ok(Self { project, stage, confirm, known, webdriver, client, log, shared, events, clock })
     }
 
     /// The project.
@@ -191,7 +167,7 @@ impl Workshop {
     /// # Errors
     /// [`DispatchError::Unreachable`].
     pub async fn reach(&self) -> Result<(), DispatchError> {
-        reach(&self.client, &self.options.base).await
+        reach(&self.client, &self.stage.base).await
     }
 
     /// Explores a route and writes its report; gives back the report with its path.
@@ -207,18 +183,15 @@ impl Workshop {
         let plan = Plan {
             route: route.clone(),
             slug: slug.clone(),
-            base: self.options.base.clone(),
-            settings: self.options.settings.clone(),
-            credentials: self.credentials.clone(),
+            stage: self.stage.clone(),
             shots: self.project.screenshots_of(slug),
             shot_prefix: format!("{}/{slug}/", crate::state::SCREENSHOTS_DIR),
             known: self.known.clone(),
             run_file: self.log.file(),
-            launcher: self.launcher.clone(),
             events: self.events.for_worker(worker),
             clock: self.clock.clone(),
             shared: self.shared.clone(),
-            confirm: self.options.confirm,
+            confirm: self.confirm,
         };
         let explored = match Box::pin(explore(&plan)).await {
             Ok(explored) => explored,
@@ -253,7 +226,7 @@ impl Workshop {
     /// # Errors
     /// When the run file cannot be written.
     pub async fn close(self) -> Result<String, DispatchError> {
-        self.launcher.stop().await;
+        self.stage.launcher.stop().await;
         self.log.finish(self.clock.now())?;
         Ok(self.log.file())
     }
@@ -286,37 +259,6 @@ fn explored_navigation(project: &Project) -> Vec<(String, String)> {
 fn known_navigation(root: &Path) -> Vec<(String, String)> {
     let text = store::read_to_string_if_exists(&root.join(NAVIGATION)).ok().flatten().unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
-}
-
-fn credentials(settings: &Settings) -> Result<Option<Credentials>, DispatchError> {
-    let get = |name: &str| crate::env::get(name);
-    if let Some(login) = &settings.login {
-        let read = |name: &str, other: &str| {
-            get(name)
-                .or_else(|| {
-                    (name == crate::env::USERNAME || name == crate::env::PASSWORD).then(|| get(other)).flatten()
-                })
-                .ok_or_else(|| DispatchError::NoCredential(name.to_owned()))
-        };
-        return Ok(Some(Credentials {
-            username: read(&login.username_env, crate::env::MONKEY_USERNAME)?,
-            password: read(&login.password_env, crate::env::MONKEY_PASSWORD)?,
-        }));
-    }
-    let username = crate::env::first(&[crate::env::USERNAME, crate::env::MONKEY_USERNAME]);
-    let password = crate::env::first(&[crate::env::PASSWORD, crate::env::MONKEY_PASSWORD]);
-    Ok(username.zip(password).map(|(username, password)| Credentials { username, password }))
-}
-
-fn storage_state(root: &Path, settings: &Settings) -> Result<Option<serde_json::Value>, DispatchError> {
-    let Some(path) = &settings.storage_state else { return Ok(None) };
-    let bad = |reason: String| DispatchError::StorageState { path: path.clone(), reason };
-    let text = store::read_to_string(&root.join(path)).map_err(|error| bad(error.to_string()))?;
-    let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
-    if !value.is_object() {
-        return Err(bad("it is no JSON object".to_owned()));
-    }
-    Ok(Some(value))
 }
 
 fn unreachable(base: &Url, reason: impl std::fmt::Display) -> DispatchError {

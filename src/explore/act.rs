@@ -5,16 +5,16 @@ use std::time::Instant;
 use super::approach::{action_for, may_be_dead};
 use super::choose::{Candidate, reads_destructive};
 use super::classify::{Outcome, classify};
-use super::login::is_login_address;
 use super::record::Place;
 use super::shots::{Section, shot_name};
-use super::signature::{appeared, open_overlays, page_key, screen_key, shared_key};
+use super::signature::{appeared, open_overlays, screen_key, shared_key};
 use super::walk::{Level, Visit, Walker, kinds};
 use crate::browser::{Element, Look, Mode, Note, SessionError};
 use crate::event::EventKind;
 use crate::maze::{ActionResult, BugKind, Node, NodeType};
 use crate::replay::oracle::{self, Finding, Moment};
-use crate::replay::{Action, Effect, Performed, Target, Terms, perform};
+use crate::replay::{Action, Effect, Performed, Target, Terms, is_login_address, perform};
+use crate::trace::page_key;
 
 impl Walker<'_> {
     pub(super) async fn act(
@@ -27,9 +27,9 @@ impl Walker<'_> {
         first: bool,
     ) -> Result<Visit, SessionError> {
         let before = self.look.clone();
-        let destructive = reads_destructive(element) && !self.plan.settings.safe_to_mutate;
+        let destructive = reads_destructive(element) && !self.plan.stage.settings.safe_to_mutate;
         let terms = Terms { mode: Mode::Act { destructive }, ..self.terms() };
-        let (action, tool) = action_for(element, self.plan.settings.safe_to_mutate);
+        let (action, tool) = action_for(element, self.plan.stage.settings.safe_to_mutate);
         let started = self.plan.clock.now();
         let clock = Instant::now();
         let performed = perform(&self.session, &action, Target::Uid(element.uid), terms).await?;
@@ -43,7 +43,7 @@ impl Walker<'_> {
                 node.screenshot = self.shoot(&shot_name(level.section, &labels, "-covered")).await;
                 return Ok(Visit::Done(Box::new(node)));
             }
-            Performed::Unreachable | Performed::Mismatch(_) => {
+            Performed::Unreachable | Performed::Mismatch(_) | Performed::Disabled => {
                 *self.coverage.skipped.entry("has no visible point".to_owned()).or_default() += 1;
                 node.action_result = Some(ActionResult::Skipped);
                 node.skipped_reason = Some("has no visible point".to_owned());
@@ -219,12 +219,12 @@ impl Walker<'_> {
         ) && look.overlays.len() > before.overlays.len();
         let dialog =
             opened_dialog.then(|| look.overlays.last().map(|overlay| overlay.name.clone()).unwrap_or_default());
-        if !found.is_empty() && level.depth + 1 >= self.plan.settings.limits.depth {
+        if !found.is_empty() && level.depth + 1 >= self.plan.stage.settings.limits.depth {
             self.limits.push(format!(
                 "{} elements below {} lie deeper than {}",
                 found.len(),
                 labels.join(" > "),
-                self.plan.settings.limits.depth
+                self.plan.stage.settings.limits.depth
             ));
         } else if !found.is_empty() {
             let next = Level {
@@ -316,7 +316,8 @@ impl Walker<'_> {
         if let Some(message) = &effect.hung {
             return vec![oracle::hang(message)];
         }
-        let judged = oracle::judge(&effect.since, self.session.policy(), Moment::Action);
+        let judged =
+            oracle::judge(&effect.since, self.session.policy(), Moment::Action).under(self.plan.stage.oracles());
         self.record.noise.extend(judged.noise);
         let stopped = effect.since.requests.iter().any(|request| request.refused.is_some() || request.out_of_scope);
         let loaded = before.doc != effect.look.doc;

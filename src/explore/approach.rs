@@ -1,12 +1,12 @@
 //! How an element is approached: held back, filled, hovered, focused or pressed; and whether silence would be a fault.
 
 use super::choose::{Candidate, closes, confirms, ends_session};
-use super::signature::{page_key, shared_key};
+use super::signature::shared_key;
 use super::walk::{Level, Walker};
 use crate::browser::{Element, Look};
 use crate::maze::{ActionResult, Node};
 use crate::replay::Action;
-use crate::trace::Tool;
+use crate::trace::{Tool, page_key};
 
 impl Walker<'_> {
     /// What keeps an element from being acted on.
@@ -36,7 +36,7 @@ impl Walker<'_> {
         if ends_session(element) {
             return refuse(self, "would end the session");
         }
-        if self.plan.settings.safe_to_mutate {
+        if self.plan.stage.settings.safe_to_mutate {
             return None;
         }
         if level.opened_by == Some(ActionResult::ConfirmationDialog) && confirms(element) && is_button(element) {

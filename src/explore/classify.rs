@@ -1,9 +1,10 @@
 //! Classifies what came of an action, from two looks and the evidence between them. Pure.
 
-use super::signature::{appeared, page_key};
+use super::signature::appeared;
 use crate::browser::{Element, Look, Note, Overlay};
 use crate::maze::{ActionResult, NodeType};
 use crate::replay::Effect;
+use crate::trace::page_key;
 
 /// What came of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]

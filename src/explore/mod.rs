@@ -14,7 +14,6 @@ mod approach;
 mod choose;
 mod classify;
 mod confirm;
-mod login;
 mod plan;
 mod record;
 mod restore;
@@ -24,6 +23,5 @@ mod signature;
 mod walk;
 
 pub use classify::{Outcome, classify, node_type};
-pub use login::Credentials;
 pub use plan::{Plan, Shared};
 pub use route::{ExploreError, Explored, explore};

@@ -4,14 +4,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use url::Url;
-
-use super::login::Credentials;
-use crate::browser::{Launcher, Policy};
 use crate::event::Events;
+use crate::replay::Stage;
 use crate::route::{Route, Slug};
-use crate::settings::Settings;
 use crate::store::Clock;
+use crate::trace::page_key;
 
 /// What one exploration is told.
 #[derive(Clone, Debug)]
@@ -20,12 +17,8 @@ pub struct Plan {
     pub route: Route,
     /// Its slug.
     pub slug: Slug,
-    /// Address of the application.
-    pub base: Url,
-    /// Settings that hold.
-    pub settings: Settings,
-    /// Who logs in, if anybody does.
-    pub credentials: Option<Credentials>,
+    /// The application.
+    pub stage: Stage,
     /// Directory of the route's screenshots.
     pub shots: PathBuf,
     /// The same, relative to the project, with a trailing slash.
@@ -34,8 +27,6 @@ pub struct Plan {
     pub known: Arc<Vec<Route>>,
     /// Where the run's traces will lie, relative to the project.
     pub run_file: String,
-    /// Gives out browser sessions.
-    pub launcher: Launcher,
     /// Where events go.
     pub events: Events,
     /// The clock.
@@ -47,24 +38,13 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What may leave the browser.
-    #[must_use]
-    pub fn policy(&self) -> Policy {
-        Policy {
-            base: Some(self.base.clone()),
-            own_origins: self.settings.own_origins.clone(),
-            safe_to_mutate: self.settings.safe_to_mutate,
-            allow: self.settings.allow_request.clone(),
-        }
-    }
-
     /// The route of the campaign that this address is, when it is one.
     #[must_use]
     pub fn route_at(&self, url: &str) -> Option<&Route> {
-        let key = super::signature::page_key(url);
+        let key = page_key(url);
         let key = key.trim_end_matches('/');
         self.known.iter().find(|route| {
-            route.url(&self.base).is_ok_and(|url| super::signature::page_key(url.as_str()).trim_end_matches('/') == key)
+            route.url(&self.stage.base).is_ok_and(|url| page_key(url.as_str()).trim_end_matches('/') == key)
         })
     }
 }

@@ -4,12 +4,13 @@
 use std::time::{Duration, Instant};
 
 use super::choose::{Candidate, closes, reads_destructive};
-use super::signature::{find_again, page_key};
+use super::signature::find_again;
 use super::walk::{Level, Walker, kinds};
 use crate::browser::{Element, Look, Mode, SessionError};
 use crate::event::EventKind;
 use crate::replay::oracle::{self, Finding};
 use crate::replay::{Action, Performed, Played, Target, Terms, perform, play, scroll_to};
+use crate::trace::page_key;
 
 /// How often a lost browser is replaced within one route.
 const RENEWALS: u32 = 3;
@@ -84,7 +85,7 @@ impl Walker<'_> {
         }
         let steps = self.record.trace(&level.steps);
         match play(&self.session, &steps, self.terms()).await? {
-            Played::Reached { last, .. } => {
+            Played::Reached(last) => {
                 if last.hung.is_some() {
                     return Ok(false);
                 }
@@ -189,7 +190,7 @@ impl Walker<'_> {
 
     /// Gives a screen that says it is loading the time that any screen has; a finding when it still says so.
     pub(super) async fn wait_for_loading(&mut self, usual: u32) -> Result<Option<Finding>, SessionError> {
-        let cap = self.plan.settings.limits.settle_ms;
+        let cap = self.plan.stage.settings.limits.settle_ms;
         let began = Instant::now();
         loop {
             let waited = began.elapsed().as_millis() as u64;
@@ -211,10 +212,11 @@ impl Walker<'_> {
             return Err(why);
         }
         self.emit(EventKind::Warned { text: format!("{}: {why}; a fresh browser session goes on", self.plan.route) });
-        let fresh = self.plan.launcher.session(self.plan.policy()).await?;
+        let fresh = self.plan.stage.session().await?;
         let old = std::mem::replace(&mut self.session, fresh);
         old.close().await;
-        let opened = super::route::open_logged_in(self.plan, &self.session).await;
+        let Ok(url) = self.plan.route.url(&self.plan.stage.base) else { return Err(why) };
+        let opened = self.plan.stage.open(&self.session, &url).await;
         match opened {
             Ok(opened) => {
                 self.look = opened.effect.look;

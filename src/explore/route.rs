@@ -7,21 +7,20 @@ use url::Url;
 
 use super::choose::Candidate;
 use super::confirm;
-use super::login::{LoggedIn, is_login_address, log_in, redact_value};
 use super::plan::Plan;
 use super::record::{Place, Record};
 use super::shots::Section;
-use super::signature::{appeared, page_key, shared_key, signature};
+use super::signature::{appeared, shared_key, signature};
 use super::walk::{Level, Walker};
-use crate::browser::{Look, Mode, Note, Session, SessionError};
+use crate::browser::{Look, Note, SessionError};
 use crate::event::EventKind;
 use crate::exit::{Exit, Explain};
 use crate::maze::{ActionTree, PageInfo, RouteReport, RouteStatus};
 use crate::replay::oracle::{self, Finding, Moment};
-use crate::replay::{Effect, Terms, open, scroll_to};
+use crate::replay::{Opened, StageError, is_login_address, redact_value, scroll_to};
 use crate::route::RouteError;
 use crate::store::{self, StoreError};
-use crate::trace::{Flow, Tool};
+use crate::trace::{Flow, Tool, page_key};
 
 /// Why a route could not be explored.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +40,15 @@ pub enum ExploreError {
     /// The page took its browser down.
     #[error("the page crashed while it was opened")]
     Crashed,
+}
+
+impl From<StageError> for ExploreError {
+    fn from(error: StageError) -> Self {
+        match error {
+            StageError::Session(error) => Self::Session(error),
+            StageError::Login(why) => Self::Login(why),
+        }
+    }
 }
 
 impl Explain for ExploreError {
@@ -88,65 +96,6 @@ pub struct Explored {
     pub flow: Flow,
 }
 
-/// A page that was opened, logged in where that was needed.
-pub(super) struct Opened {
-    /// What came of opening the route.
-    pub(super) effect: Effect,
-    /// A screenshot right after the login.
-    pub(super) login_shot: Option<Vec<u8>>,
-    /// Whether a login was done.
-    pub(super) logged_in: bool,
-}
-
-fn terms(plan: &Plan) -> Terms {
-    Terms {
-        mode: Mode::Act { destructive: false },
-        cap_ms: plan.settings.limits.settle_ms,
-        nodes: u64::from(plan.settings.limits.page_nodes),
-    }
-}
-
-/// Logs in where credentials are set and a login page is met, and opens the route.
-pub(super) async fn open_logged_in(plan: &Plan, session: &Session) -> Result<Opened, ExploreError> {
-    let url = plan.route.url(&plan.base)?;
-    let recipe = plan.settings.login.as_ref();
-    let mut login_shot = None;
-    let mut logged_in = false;
-    if let (Some(credentials), Some(recipe)) = (&plan.credentials, recipe) {
-        let login = plan
-            .base
-            .join(&recipe.url)
-            .map_err(|error| ExploreError::Login(format!("`{}` is no address: {error}", recipe.url)))?;
-        let opened = open(session, &login, terms(plan)).await?;
-        match log_in(session, &opened.look, Some(recipe), credentials, terms(plan)).await? {
-            LoggedIn::Yes => {
-                logged_in = true;
-                login_shot = session.screenshot().await.ok();
-            }
-            LoggedIn::NotAsked => {}
-            LoggedIn::No(why) => return Err(ExploreError::Login(why)),
-        }
-    }
-    let mut effect = open(session, &url, terms(plan)).await?;
-    let redirected = page_key(&effect.look.url) != page_key(url.as_str());
-    if let Some(credentials) = &plan.credentials
-        && !logged_in
-        && effect.look.passwords == 1
-        && (redirected || is_login_address(&effect.look.url))
-    {
-        match log_in(session, &effect.look, recipe, credentials, terms(plan)).await? {
-            LoggedIn::Yes => {
-                logged_in = true;
-                login_shot = session.screenshot().await.ok();
-            }
-            LoggedIn::NotAsked => {}
-            LoggedIn::No(why) => return Err(ExploreError::Login(why)),
-        }
-        effect = open(session, &url, terms(plan)).await?;
-    }
-    Ok(Opened { effect, login_shot, logged_in })
-}
-
 /// Explores one route.
 ///
 /// # Errors
@@ -155,13 +104,14 @@ pub async fn explore(plan: &Plan) -> Result<Explored, ExploreError> {
     store::fresh_evidence_dir(&plan.shots, "png")?;
     let started = Instant::now();
     let began = plan.clock.now();
-    let session = plan.launcher.session(plan.policy()).await?;
+    let url = plan.route.url(&plan.stage.base)?;
+    let session = plan.stage.session().await?;
     plan.events.emit(plan.clock.now(), EventKind::SessionStarted { route: plan.route.to_string() });
-    let opened = match open_logged_in(plan, &session).await {
+    let opened = match plan.stage.open(&session, &url).await {
         Ok(opened) => opened,
         Err(error) => {
             session.close().await;
-            return Err(error);
+            return Err(error.into());
         }
     };
     if opened.effect.since.notes.iter().any(|note| matches!(note, Note::Crashed)) {
@@ -169,7 +119,6 @@ pub async fn explore(plan: &Plan) -> Result<Explored, ExploreError> {
         return Err(ExploreError::Crashed);
     }
     let mut record = Record::new(plan.slug.to_string(), plan.shots.clone(), plan.shot_prefix.clone());
-    let url = plan.route.url(&plan.base)?;
     let effect = &opened.effect;
     record.step(
         Tool::Goto,
@@ -246,7 +195,7 @@ async fn whole_route(
         if let Some(why) = effect.still.reason.as_ref().filter(|_| !effect.still.still) {
             walker
                 .limits
-                .push(format!("the page was never still within {} ms ({why})", plan.settings.limits.settle_ms));
+                .push(format!("the page was never still within {} ms ({why})", plan.stage.settings.limits.settle_ms));
         }
         walker.storage = walker.session.storage().await.ok();
         walk_sections(walker, &mut tree).await?;
@@ -272,7 +221,7 @@ fn landing_findings(walker: &mut Walker<'_>, opened: &Opened, url: &Url) -> Vec<
     if let Some(message) = &effect.hung {
         return vec![Finding { of_page: true, ..oracle::hang(message) }];
     }
-    let judged = oracle::judge(&effect.since, walker.session.policy(), Moment::Load);
+    let judged = oracle::judge(&effect.since, walker.session.policy(), Moment::Load).under(walker.plan.stage.oracles());
     walker.record.noise.extend(judged.noise);
     let mut findings: Vec<Finding> =
         judged.findings.into_iter().map(|finding| Finding { of_page: true, ..finding }).collect();
@@ -338,7 +287,7 @@ async fn walk_sections(walker: &mut Walker<'_>, tree: &mut ActionTree) -> Result
         found.into_iter().partition(|candidate| candidate.element.row.is_some());
     // Where data may change, the frame that all pages share comes last: what is behind an account menu may empty the
     // whole application.
-    let (frame, toolbar): (Vec<Candidate>, Vec<Candidate>) = if walker.plan.settings.safe_to_mutate {
+    let (frame, toolbar): (Vec<Candidate>, Vec<Candidate>) = if walker.plan.stage.settings.safe_to_mutate {
         toolbar.into_iter().partition(|candidate| shared_key(&candidate.element).is_some())
     } else {
         (Vec::new(), toolbar)
@@ -447,7 +396,7 @@ fn summarise(report: &RouteReport) -> String {
 
 /// Takes a secret that a page or a request showed out of everything that goes to the disk.
 fn redacted(plan: &Plan, explored: Explored) -> Explored {
-    let Some(credentials) = plan.credentials.as_ref() else { return explored };
+    let Some(credentials) = plan.stage.credentials.as_ref() else { return explored };
     let through = |value: serde_json::Value| {
         let mut value = value;
         redact_value(&mut value, Some(credentials));

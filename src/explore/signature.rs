@@ -52,19 +52,6 @@ fn address(element: &Element) -> String {
         .unwrap_or_default()
 }
 
-/// The part of an address that decides which page is shown: path, query, and the fragment when it is a route.
-#[must_use]
-pub fn page_key(url: &str) -> String {
-    let Ok(url) = Url::parse(url) else { return url.to_owned() };
-    let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-    let route = url
-        .fragment()
-        .filter(|f| f.starts_with('/') || f.starts_with("!/"))
-        .map(|f| format!("#{f}"))
-        .unwrap_or_default();
-    format!("{}{}{query}{route}", url.origin().ascii_serialization(), url.path())
-}
-
 /// What is open above the page, outermost first.
 #[must_use]
 pub fn open_overlays(look: &Look) -> Vec<String> {
@@ -195,13 +182,6 @@ mod tests {
         let renamed = screen("2", vec![button(11, "A"), Element { uid: 5, css: "#b2".into(), ..button(2, "Bee") }]);
         assert_eq!(find_again(&wanted, &before, 0, &renamed, true).map(|element| element.uid), Some(5));
         assert!(find_again(&wanted, &before, 0, &screen("2", vec![button(11, "A")]), true).is_none());
-    }
-
-    #[test]
-    fn an_anchor_is_the_same_page_and_a_hash_route_is_another() {
-        assert_eq!(page_key("http://a.b/x#top"), page_key("http://a.b/x"));
-        assert_ne!(page_key("http://a.b/x#/users"), page_key("http://a.b/x"));
-        assert_ne!(page_key("http://a.b/x?p=2"), page_key("http://a.b/x"));
     }
 
     #[test]

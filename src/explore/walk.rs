@@ -11,11 +11,12 @@ use super::classify::node_type;
 use super::plan::Plan;
 use super::record::Record;
 use super::shots::{Section, shot_name};
-use super::signature::{family, page_key, signature};
-use crate::browser::{Look, Mode, Session, SessionError};
+use super::signature::{family, signature};
+use crate::browser::{Look, Session, SessionError};
 use crate::event::EventKind;
 use crate::maze::{ActionResult, Coverage, Node, NodeState, OperationsCount};
 use crate::replay::Terms;
+use crate::trace::page_key;
 
 /// A screen, and how it is reached.
 #[derive(Clone, Debug)]
@@ -123,17 +124,13 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn terms(&self) -> Terms {
-        Terms {
-            mode: Mode::Act { destructive: false },
-            cap_ms: self.plan.settings.limits.settle_ms,
-            nodes: u64::from(self.plan.settings.limits.page_nodes),
-        }
+        self.plan.stage.terms()
     }
 
     /// Whether a limit of the route is reached.
     fn spent(&mut self) -> bool {
         if self.stopped.is_none() {
-            let limits = &self.plan.settings.limits;
+            let limits = &self.plan.stage.settings.limits;
             let why = if self.actions >= limits.actions {
                 Some(format!("{} actions", limits.actions))
             } else if self.started.elapsed().as_secs() >= limits.wall_time_s {

@@ -220,5 +220,9 @@ open_enum! {
         LoginRedirect = "login_redirect",
         /// The page crashed or hung.
         Crash = "crash",
+        /// A control that a recording used is disabled.
+        DisabledControl = "disabled_control",
+        /// A text that a recording expects is not shown.
+        MissingText = "missing_text",
     }
 }

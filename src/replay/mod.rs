@@ -1,8 +1,21 @@
-//! Plays trace steps in a browser, judged by the oracles. One actor ([`perform`]) does every action of every engine.
+//! Plays trace steps in a browser, judged by the oracles.
+//!
+//! One actor ([`perform`]) does every action of every engine, one replayer ([`Player`]) plays every step, and one rule
+//! ([`outcome`]) says whether a bug fired. A [`Stage`] is where all of it happens: the application, entered.
 
+mod enter;
+mod login;
 pub mod oracle;
+mod outcome;
 mod perform;
 mod play;
+mod stage;
+mod witness;
 
+pub use enter::{EnterError, EnterOptions, Prepared};
+pub use login::{Credentials, LoggedIn, is_login_address, log_in, redact, redact_value};
+pub use outcome::{Outcome, is_explained, outcome};
 pub use perform::{Action, Effect, Performed, Target, Terms, open, perform, scroll_to};
-pub use play::{Played, is_destructive, play};
+pub use play::{Played, Player, Stepped, is_destructive, play};
+pub use stage::{Opened, Stage, StageError};
+pub use witness::{End, Sight, Witness, witness};

@@ -46,6 +46,44 @@ pub struct Judgement {
     pub noise: Vec<String>,
 }
 
+impl Judgement {
+    /// The same under these oracles: what they do not fail is noise.
+    #[must_use]
+    pub fn under(mut self, oracles: Oracles) -> Self {
+        let (kept, off): (Vec<_>, Vec<_>) = self.findings.into_iter().partition(|finding| oracles.fail(finding));
+        self.findings = kept;
+        self.noise.extend(off.into_iter().map(|finding| format!("its oracle is off: {}", finding.description)));
+        self
+    }
+}
+
+/// Which oracles fail a step (seed 000).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Oracles {
+    /// A page that throws, a document that is 404, a disabled control.
+    pub strict: bool,
+    /// A same-site document, xhr or fetch that answers 5xx.
+    pub fail_on_5xx: bool,
+}
+
+impl Oracles {
+    /// Whether this finding fails a step. What is not listed in the seed always does.
+    #[must_use]
+    pub fn fail(self, finding: &Finding) -> bool {
+        match &finding.kind {
+            BugKind::HttpError if finding.signal == "http-5xx" => self.fail_on_5xx,
+            BugKind::HttpError | BugKind::Exception | BugKind::DisabledControl => self.strict,
+            _ => true,
+        }
+    }
+}
+
+impl From<&crate::settings::Settings> for Oracles {
+    fn from(settings: &crate::settings::Settings) -> Self {
+        Self { strict: settings.strict_oracles, fail_on_5xx: settings.fail_on_5xx }
+    }
+}
+
 /// When the evidence was gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
@@ -336,6 +374,40 @@ pub fn dead_control(label: &str) -> Finding {
         category: "interaction",
         signal: "no-effect".to_owned(),
         detail: String::new(),
+        of_page: false,
+        evidence: Vec::new(),
+    }
+}
+
+/// A control that is disabled where a recording used it.
+#[must_use]
+pub fn disabled_control(label: &str) -> Finding {
+    Finding {
+        kind: BugKind::DisabledControl,
+        severity: Severity::Major,
+        description: format!("{label} is disabled"),
+        expected: "the control can be used, as it could when it was recorded".to_owned(),
+        actual: "it is disabled".to_owned(),
+        category: "interaction",
+        signal: "not-enabled".to_owned(),
+        detail: String::new(),
+        of_page: false,
+        evidence: Vec::new(),
+    }
+}
+
+/// A text that a recording expects and the page does not show.
+#[must_use]
+pub fn missing_text(text: &str) -> Finding {
+    Finding {
+        kind: BugKind::MissingText,
+        severity: Severity::Major,
+        description: format!("The text \"{text}\" is not shown"),
+        expected: format!("the page shows \"{text}\""),
+        actual: "no visible text holds it".to_owned(),
+        category: "assertion",
+        signal: "text-missing".to_owned(),
+        detail: strip_numbers(text),
         of_page: false,
         evidence: Vec::new(),
     }

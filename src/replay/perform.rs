@@ -103,6 +103,8 @@ pub enum Performed {
     Unreachable,
     /// No rung of the locator fits.
     Mismatch(Vec<String>),
+    /// The element that the locator finds is disabled.
+    Disabled,
 }
 
 /// Does one action.
@@ -121,6 +123,9 @@ pub async fn perform(
         Target::Locator(locator) => {
             let found = session.find(locator).await?;
             let Some(uid) = found.uid else { return Ok(Performed::Mismatch(found.why)) };
+            if found.disabled && *action != Action::Hover {
+                return Ok(Performed::Disabled);
+            }
             drift = found.drift;
             uid
         }

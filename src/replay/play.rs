@@ -1,28 +1,40 @@
-//! Plays trace steps in a browser.
+//! The one replayer: plays trace steps in a browser, one after the other.
 
+use std::time::Instant;
+
+use serde_json::{Value, json};
 use url::Url;
 
+use super::oracle::{self, Finding};
 use super::perform::{Action, Effect, Performed, Target, Terms, open, perform, scroll_to};
 use crate::browser::{Look, Mode, Session, SessionError, words};
 use crate::trace::{Locator, Tool, TraceStep};
 
-/// How a replay ended.
+/// What came of a step.
 #[derive(Clone, Debug)]
-pub enum Played {
-    /// Every step was done; what came of the last one, and the screen before it.
-    Reached {
-        /// The last step's effect.
-        last: Box<Effect>,
-        /// The screen before the last step; none when the last step is the opening navigation.
+pub enum Stepped {
+    /// It was done.
+    Done {
+        /// What came of it.
+        effect: Box<Effect>,
+        /// The screen before it; none for the opening navigation.
         before: Option<Box<Look>>,
+        /// What the step itself found wrong: a disabled control, a text that is missing.
+        failed: Option<Finding>,
     },
-    /// A step could not be done.
-    Stopped {
-        /// Its index in the trace.
-        at: usize,
-        /// Why.
-        why: String,
-    },
+    /// No element fits its locator (`locator_mismatch`).
+    Missed(String),
+    /// It could not be done.
+    Impossible(String),
+}
+
+/// Plays steps in a session.
+pub struct Player<'a> {
+    session: &'a Session,
+    terms: Terms,
+    /// A target may appear this late, in milliseconds.
+    patience_ms: u64,
+    look: Option<Look>,
 }
 
 /// Whether a control with this locator reads destructive.
@@ -32,72 +44,188 @@ pub fn is_destructive(locator: &Locator) -> bool {
     [&locator.name, &locator.text].into_iter().flatten().any(|text| words::is_destructive(text, is_link))
 }
 
-/// Plays the steps from the first one.
-///
-/// # Errors
-/// [`SessionError`] when the browser is lost or the application cannot be reached.
-pub async fn play(session: &Session, steps: &[TraceStep], terms: Terms) -> Result<Played, SessionError> {
-    let mut last: Option<Effect> = None;
-    let mut before = None;
-    for (at, step) in steps.iter().enumerate() {
-        let stopped = |why: String| Ok(Played::Stopped { at, why });
-        let previous = last.take().map(|effect| effect.look);
-        let effect = match &step.tool {
+impl<'a> Player<'a> {
+    /// A player before the first step. `look` is the screen that is open, when one is known.
+    #[must_use]
+    pub fn new(session: &'a Session, terms: Terms, patience_ms: u64, look: Option<Look>) -> Self {
+        Self { session, terms, patience_ms, look }
+    }
+
+    /// Plays one step.
+    ///
+    /// # Errors
+    /// [`SessionError`] when the browser is lost or the application cannot be reached.
+    pub async fn step(&mut self, step: &TraceStep) -> Result<Stepped, SessionError> {
+        let before = self.look.take();
+        let value = match resolve(step.value.as_deref()) {
+            Ok(value) => value,
+            Err(why) => return Ok(Stepped::Impossible(why)),
+        };
+        let done = match &step.tool {
             Tool::Goto => {
-                let Some(url) = step.value.as_deref().and_then(|url| Url::parse(url).ok()) else {
-                    return stopped("the step names no address".to_owned());
+                let Some(url) = value.as_deref().and_then(|url| Url::parse(url).ok()) else {
+                    return Ok(Stepped::Impossible("the step names no address".to_owned()));
                 };
-                open(session, &url, terms).await?
+                open(self.session, &url, self.terms).await?
             }
             Tool::Click | Tool::Hover | Tool::Select | Tool::Fill | Tool::Upload => {
-                let Some(locator) = &step.locator else { return stopped("the step names no target".to_owned()) };
+                let Some(locator) = &step.locator else {
+                    return Ok(Stepped::Impossible("the step names no target".to_owned()));
+                };
                 let action = match &step.tool {
                     Tool::Hover => Action::Hover,
                     Tool::Select | Tool::Upload => Action::Focus,
-                    Tool::Fill => Action::Fill(step.value.clone().unwrap_or_default()),
+                    Tool::Fill => Action::Fill(value.unwrap_or_default()),
                     _ => Action::Click,
                 };
-                let terms = Terms { mode: Mode::Act { destructive: is_destructive(locator) }, ..terms };
-                match perform(session, &action, Target::Locator(locator), terms).await? {
+                match self.act(&action, locator).await? {
                     Performed::Done(effect) => *effect,
                     Performed::Covered { by, .. } => {
-                        return stopped(format!("{} is covered by {by}", locator.describe()));
+                        return Ok(Stepped::Impossible(format!("{} is covered by {by}", locator.describe())));
                     }
-                    Performed::Unreachable => return stopped(format!("{} cannot be reached", locator.describe())),
+                    Performed::Unreachable => {
+                        return Ok(Stepped::Impossible(format!("{} cannot be reached", locator.describe())));
+                    }
                     Performed::Mismatch(why) => {
-                        return stopped(format!("locator_mismatch: {} ({})", locator.describe(), why.join(", ")));
+                        let text = format!("locator_mismatch: {} ({})", locator.describe(), why.join(", "));
+                        return Ok(Stepped::Missed(text));
+                    }
+                    Performed::Disabled => {
+                        return self.stood_still(before, oracle::disabled_control(&locator.describe())).await;
                     }
                 }
             }
             Tool::Scroll => {
-                let y = step.value.as_deref().and_then(|value| value.parse().ok()).unwrap_or(0);
-                Effect::of_look(scroll_to(session, y, terms).await?)
+                let y = value.as_deref().and_then(|value| value.parse().ok()).unwrap_or(0);
+                Effect::of_look(scroll_to(self.session, y, self.terms).await?)
             }
-            Tool::Press => {
-                let mark = session.evidence().mark();
-                session.press_key(step.value.as_deref().unwrap_or("Escape")).await?;
-                let still = session.still(mark, terms.cap_ms).await?;
-                let since = session.evidence().since(mark);
-                Effect { since, still, ..Effect::of_look(session.look(terms.nodes).await?) }
-            }
-            Tool::Noop | Tool::Wait => match previous {
-                Some(look) => {
-                    before = Some(look.clone());
-                    last = Some(Effect::of_look(look));
-                    continue;
+            Tool::Press => self.press(value.as_deref().unwrap_or("Escape")).await?,
+            Tool::Back => {
+                let mark = self.session.evidence().mark();
+                if !self.session.back(self.terms.cap_ms).await? {
+                    return Ok(Stepped::Impossible("there is no page to go back to".to_owned()));
                 }
-                None => return stopped("nothing was opened before".to_owned()),
-            },
-            other => return stopped(format!("the explorer cannot play a `{other}` step")),
+                let since = self.session.evidence().since(mark);
+                Effect { since, ..Effect::of_look(self.session.look(self.terms.nodes).await?) }
+            }
+            Tool::AssertText => {
+                let text = value.unwrap_or_default();
+                if !self.shows(&text).await? {
+                    return self.stood_still(before, oracle::missing_text(&text)).await;
+                }
+                Effect::of_look(self.session.look(self.terms.nodes).await?)
+            }
+            Tool::Noop | Tool::Wait => {
+                let mark = self.session.evidence().mark();
+                self.session.still(mark, self.terms.cap_ms).await?;
+                Effect::of_look(self.session.look(self.terms.nodes).await?)
+            }
+            other => return Ok(Stepped::Impossible(format!("a `{other}` step cannot be played by this version"))),
         };
-        before = previous;
-        if effect.hung.is_some() && at + 1 < steps.len() {
-            return stopped("the page hangs".to_owned());
+        self.look = Some(done.look.clone());
+        Ok(Stepped::Done { effect: Box::new(done), before: before.map(Box::new), failed: None })
+    }
+
+    /// A step that did nothing to the screen and failed.
+    async fn stood_still(&mut self, before: Option<Look>, failed: Finding) -> Result<Stepped, SessionError> {
+        let effect = Effect::of_look(self.session.look(self.terms.nodes).await?);
+        self.look = Some(effect.look.clone());
+        Ok(Stepped::Done { effect: Box::new(effect), before: before.map(Box::new), failed: Some(failed) })
+    }
+
+    /// Acts on what the locator finds, as soon as it is there.
+    async fn act(&self, action: &Action, locator: &Locator) -> Result<Performed, SessionError> {
+        let began = Instant::now();
+        let terms = Terms { mode: Mode::Act { destructive: is_destructive(locator) }, ..self.terms };
+        loop {
+            let performed = perform(self.session, action, Target::Locator(locator), terms).await?;
+            let late = matches!(
+                performed,
+                Performed::Mismatch(_) | Performed::Covered { .. } | Performed::Unreachable | Performed::Disabled
+            );
+            let left = self.patience_ms.saturating_sub(began.elapsed().as_millis() as u64);
+            if !late || left == 0 {
+                return Ok(performed);
+            }
+            // Until something changes: the next look is worth nothing before that.
+            let mark = self.session.evidence().mark();
+            self.session.changed(left.min(250)).await?;
+            self.session.still(mark, left).await?;
         }
-        last = Some(effect);
     }
-    match last {
-        Some(last) => Ok(Played::Reached { last: Box::new(last), before: before.map(Box::new) }),
-        None => Ok(Played::Stopped { at: 0, why: "the trace has no step".to_owned() }),
+
+    async fn press(&self, key: &str) -> Result<Effect, SessionError> {
+        let mark = self.session.evidence().mark();
+        self.session.set_mode(self.terms.mode);
+        let before = self.session.tally().await?;
+        self.session.press_key(key).await?;
+        let still = self.session.still(mark, self.terms.cap_ms).await?;
+        let since = self.session.evidence().since(mark);
+        let after = self.session.tally().await?;
+        Ok(Effect { before, after, since, still, ..Effect::of_look(self.session.look(self.terms.nodes).await?) })
     }
+
+    /// Whether the page shows a text, now or within the patience.
+    async fn shows(&self, text: &str) -> Result<bool, SessionError> {
+        let began = Instant::now();
+        let script = format!("(document.body?.innerText ?? '').replace(/\\s+/g, ' ').includes({})", json!(text));
+        loop {
+            if self.session.evaluate::<Value>(&script).await? == Value::Bool(true) {
+                return Ok(true);
+            }
+            let left = self.patience_ms.saturating_sub(began.elapsed().as_millis() as u64);
+            if left == 0 {
+                return Ok(false);
+            }
+            self.session.changed(left.min(250)).await?;
+        }
+    }
+}
+
+/// A value with its secret put in: `env:NAME` is what that variable holds.
+fn resolve(value: Option<&str>) -> Result<Option<String>, String> {
+    match value.and_then(|value| value.strip_prefix("env:")) {
+        Some(name) => crate::env::get(name)
+            .map(Some)
+            .ok_or_else(|| format!("the step needs the environment variable {name}, which is not set")),
+        None => Ok(value.map(str::to_owned)),
+    }
+}
+
+/// How a replay ended.
+#[derive(Clone, Debug)]
+pub enum Played {
+    /// Every step was done; what came of the last one.
+    Reached(Box<Effect>),
+    /// A step could not be done.
+    Stopped {
+        /// Its index in the trace.
+        at: usize,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Plays the steps from the first one, without a judgement.
+///
+/// # Errors
+/// [`SessionError`] when the browser is lost or the application cannot be reached.
+pub async fn play(session: &Session, steps: &[TraceStep], terms: Terms) -> Result<Played, SessionError> {
+    let mut player = Player::new(session, terms, 0, None);
+    let mut last = None;
+    for (at, step) in steps.iter().enumerate() {
+        match player.step(step).await? {
+            Stepped::Done { failed: Some(finding), .. } => {
+                return Ok(Played::Stopped { at, why: finding.description });
+            }
+            Stepped::Done { effect, .. } => {
+                if effect.hung.is_some() && at + 1 < steps.len() {
+                    return Ok(Played::Stopped { at, why: "the page hangs".to_owned() });
+                }
+                last = Some(effect);
+            }
+            Stepped::Missed(why) | Stepped::Impossible(why) => return Ok(Played::Stopped { at, why }),
+        }
+    }
+    Ok(last.map_or_else(|| Played::Stopped { at: 0, why: "the trace has no step".to_owned() }, Played::Reached))
 }

@@ -56,6 +56,8 @@ const KEYS: &[&str] = &[
     "storage_state",
     "limits",
     "workers",
+    "strict_oracles",
+    "fail_on_5xx",
 ];
 const LIMIT_KEYS: &[&str] = &["actions", "depth", "wall_time_s", "settle_ms", "screens", "windows", "page_nodes"];
 const LOGIN_KEYS: &[&str] =

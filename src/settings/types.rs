@@ -34,6 +34,12 @@ pub struct Overrides {
     /// Browsers side by side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
+    /// Whether a step fails when the page throws, its document is 404, or its control is disabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strict_oracles: Option<bool>,
+    /// Whether a step fails when a same-site document, xhr or fetch answers 5xx.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fail_on_5xx: Option<bool>,
 }
 
 /// How to log in. Names of environment variables, never what they hold.
@@ -142,6 +148,8 @@ impl Overrides {
             storage_state: self.storage_state.or(other.storage_state),
             limits: self.limits.or(other.limits),
             workers: self.workers.or(other.workers),
+            strict_oracles: self.strict_oracles.or(other.strict_oracles),
+            fail_on_5xx: self.fail_on_5xx.or(other.fail_on_5xx),
         }
     }
 }
@@ -168,6 +176,11 @@ pub struct Settings {
     pub limits: Limits,
     /// Browsers side by side; half the cores unless told otherwise.
     pub workers: u32,
+    /// Whether a step fails when the page throws, its document is 404, or its control is disabled; on unless told
+    /// otherwise.
+    pub strict_oracles: bool,
+    /// Whether a step fails when a same-site document, xhr or fetch answers 5xx; on unless told otherwise.
+    pub fail_on_5xx: bool,
 }
 
 impl Default for Settings {
@@ -194,6 +207,8 @@ impl From<Overrides> for Settings {
             storage_state: set.storage_state,
             limits: set.limits.or_default(),
             workers: set.workers.unwrap_or_else(half_the_cores).max(1),
+            strict_oracles: set.strict_oracles.unwrap_or(true),
+            fail_on_5xx: set.fail_on_5xx.unwrap_or(true),
         }
     }
 }

@@ -41,14 +41,14 @@ fn one() -> u32 {
 }
 
 /// Settings that a replay must repeat.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunSettings {
-    /// Whether the strict oracles were on.
-    #[serde(default)]
+    /// Whether the strict oracles were on; absent: they were, as they are unless told otherwise.
+    #[serde(default = "on")]
     pub strict_oracles: bool,
-    /// Whether a same-site 5xx fails a step.
-    #[serde(default)]
+    /// Whether a same-site 5xx fails a step; absent: it does.
+    #[serde(default = "on")]
     pub fail_on_5xx: bool,
     /// Whether destructive actions were allowed.
     #[serde(default)]
@@ -59,6 +59,16 @@ pub struct RunSettings {
     /// Storage-state file that the session began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage_state: Option<String>,
+}
+
+fn on() -> bool {
+    true
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        Self { strict_oracles: true, fail_on_5xx: true, safe_to_mutate: false, viewport: None, storage_state: None }
+    }
 }
 
 /// A sequence of steps in one browser session.

@@ -683,6 +683,19 @@
     check();
   });
 
+  // Waits for the next change, tickers included; or `cap` ms.
+  api.change = (cap) => new Promise((resolve) => {
+    const start = api.now();
+    const count = () => views().reduce((sum, one) => sum + one.changes + one.background, 0);
+    const first = count();
+    const check = () => {
+      const changed = count() !== first;
+      if (changed || api.now() - start > cap) return resolve(JSON.stringify(changed));
+      api.later(check, 8);
+    };
+    check();
+  });
+
   const ROLE_TAGS = {
     link: 'a, area, [role=link]', button: 'button, summary, input, label, [role=button], [onclick], a, div, span', tab: '[role=tab]', menuitem: '[role=menuitem], li, a, button',
     checkbox: 'input, [role=checkbox]', radio: 'input, [role=radio]', switch: 'input, button, [role=switch]', textbox: 'input, textarea, [contenteditable], [role=textbox]',
@@ -730,7 +743,7 @@
         else { why.push(`${rung}: ambiguous (${hits.length})`); continue; }
       }
       if (!sameRole(hits[0])) { why.push(`${rung}: identity conflict (role ${roleOf(hits[0])})`); if (rung === 'testId') return JSON.stringify({ why }); continue; }
-      return JSON.stringify({ uid: uidOf(hits[0]), rung, drift: why, name: nameOf(hits[0]) });
+      return JSON.stringify({ uid: uidOf(hits[0]), rung, drift: why, name: nameOf(hits[0]), disabled: hits[0].matches(':disabled') || !!hits[0].closest('[aria-disabled=true]') });
     }
     return JSON.stringify({ why });
   };

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use url::Url;
 
+use super::perform::{Action, Performed, Target, Terms, perform};
 use crate::browser::{Element, Look, Mode, Session, SessionError};
-use crate::replay::{Action, Performed, Target, Terms, perform};
 use crate::settings::Login;
 use crate::trace::Locator;
 
@@ -118,6 +118,7 @@ async fn fill(
         Performed::Done(_) => Ok(()),
         Performed::Covered { by, .. } => Err(format!("{} is covered by {by}", locator.describe())),
         Performed::Unreachable => Err(format!("{} cannot be reached", locator.describe())),
+        Performed::Disabled => Err(format!("{} is disabled", locator.describe())),
         Performed::Mismatch(why) => Err(format!("{} is not found ({})", locator.describe(), why.join(", "))),
     })
 }

@@ -1,0 +1,183 @@
+//! `agent-test verify`: what became of the bugs of a run.
+
+use std::fmt::Write as _;
+
+use url::Url;
+
+use super::engine::EngineArgs;
+use super::progress::Progress;
+use super::rerun::interrupted;
+use super::signals::stop_on_signal;
+use super::{Context, counted};
+use crate::exit::{Exit, Failure};
+use crate::maze::Bug;
+use crate::settings::parse_base_url;
+use crate::verify::{
+    BugVerdict, Verdict, VerifyError, VerifyOptions, VerifyReport, find_run, keep_report, matches_key, verify,
+};
+
+/// Play the traces of bugs again and say what became of each
+///
+/// Needs no model and changes no stored run. Verdicts: fixed, still_broken, flaky, changed (the step fails in another
+/// way), healed, blocked (the failing step was not reached: nothing is known). Ends with 1 when a bug is still_broken,
+/// flaky or changed; a blocked one does not fail the process unless --fail-on-blocked is given.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The run: its id, its file, or a directory of runs (default: the latest)
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+    /// Only the bug of this fingerprint, or of one that begins like this; may be given several times
+    #[arg(long = "bug", value_name = "FINGERPRINT")]
+    bugs: Vec<String>,
+    /// Attempts at each bug, or `auto`: as many as its observed fire rate asks for
+    #[arg(long, value_name = "N", default_value = "1", value_parser = repeat)]
+    repeat: Repeat,
+    /// Browsers side by side (default: half the cores)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    workers: Option<u32>,
+    /// Run this by the shell before each attempt; attempts then come one after the other
+    #[arg(long, value_name = "COMMAND")]
+    reset_command: Option<String>,
+    /// Call a bug fixed only when it still fires at this address, where it is known to be
+    #[arg(long, value_name = "URL")]
+    known_bad_url: Option<String>,
+    /// End with 1 when a bug is blocked
+    #[arg(long)]
+    fail_on_blocked: bool,
+    /// End with 1 when a bug is healed
+    #[arg(long)]
+    fail_on_healed: bool,
+    #[command(flatten)]
+    engine: EngineArgs,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Repeat {
+    Times(u32),
+    Auto,
+}
+
+fn repeat(text: &str) -> Result<Repeat, String> {
+    if text == "auto" {
+        return Ok(Repeat::Auto);
+    }
+    match text.parse::<u32>() {
+        Ok(times) if (1..=1000).contains(&times) => Ok(Repeat::Times(times)),
+        _ => Err("expected a number from 1 to 1000, or `auto`".to_owned()),
+    }
+}
+
+pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    let source = find_run(&context.project, args.run.as_deref())?;
+    let bugs = chosen(&source.run.bugs, &args.bugs, &source.run.id)?;
+    let known_bad: Option<Url> = args.known_bad_url.as_deref().map(parse_base_url).transpose()?;
+    let entered = args.engine.stage(context, &source.run, args.workers)?;
+    let options = VerifyOptions {
+        repeat: match args.repeat {
+            Repeat::Times(times) => Some(times),
+            Repeat::Auto => None,
+        },
+        workers: entered.settings.workers as usize,
+        reset_command: args.reset_command,
+        known_bad,
+        fail_on_blocked: args.fail_on_blocked,
+        fail_on_healed: args.fail_on_healed,
+    };
+    if bugs.is_empty() {
+        context.ui.note(format!("the run {} holds no bug", source.run.id));
+    }
+    let prepared = entered.prepare(&context.project)?;
+    let progress = Progress::new(&context.ui, 1, bugs.len());
+    let events = progress.events();
+    let report = super::block_on(async {
+        let mut stop = stop_on_signal(&context.ui)?;
+        let (stage, _) = prepared.enter().await?;
+        let report = tokio::select! {
+            report = verify(&stage, &source.run, &bugs, &options, &events, &context.clock) => report.map_err(Failure::from),
+            _ = stop.wait_for(|stop| *stop) => Err(interrupted()),
+        };
+        stage.launcher.stop().await;
+        report
+    })?;
+    progress.finish();
+    let report = report?;
+    keep_report(&context.project, &report)?;
+    let document = serde_json::to_value(&report)
+        .map_err(|error| Failure::engine("internal", format!("cannot write the verdicts: {error}")))?;
+    context.ui.json(&document);
+    context.ui.out(text(&report));
+    Ok(if report.exit_code == 0 { Exit::Ok } else { Exit::Found })
+}
+
+/// The bugs that are asked for; all of them when none is named.
+fn chosen(all: &[Bug], keys: &[String], run: &str) -> Result<Vec<Bug>, VerifyError> {
+    if keys.is_empty() {
+        return Ok(all.to_vec());
+    }
+    let mut chosen: Vec<Bug> = Vec::new();
+    for key in keys {
+        let found: Vec<&Bug> = all.iter().filter(|bug| matches_key(bug, key)).collect();
+        let exact = found.iter().any(|bug| {
+            [&bug.fingerprint, &bug.fingerprint_v2, &bug.fingerprint_v3]
+                .into_iter()
+                .flatten()
+                .any(|known| known.eq_ignore_ascii_case(key.trim()))
+        });
+        let mut known: Vec<String> = found.iter().filter_map(|bug| bug.fingerprint_v2.clone()).collect();
+        known.sort();
+        known.dedup();
+        if found.is_empty() {
+            return Err(VerifyError::UnknownBug { key: key.clone(), run: run.to_owned() });
+        }
+        if !exact && known.len() > 1 {
+            return Err(VerifyError::AmbiguousBug { key: key.clone(), run: run.to_owned(), known });
+        }
+        chosen.extend(found.into_iter().cloned());
+    }
+    Ok(chosen)
+}
+
+/// The verdicts for a person.
+fn text(report: &VerifyReport) -> String {
+    let mut out = String::new();
+    for bug in &report.bugs {
+        let key = bug.fingerprint_v2.as_deref().or(bug.fingerprint.as_deref()).unwrap_or("-");
+        let tries = bug.attempts.len();
+        let told = match &bug.verdict {
+            Verdict::Fixed | Verdict::Healed => format!("clean {} of {tries}", bug.clean),
+            _ => format!("fired {} of {tries}", bug.fired),
+        };
+        let _ = writeln!(out, "{:<12}  {key:<16}  {told:<14}  {}", bug.verdict.to_string(), bug.location);
+        let _ = writeln!(out, "{:<12}  {}", "", bug.description);
+        for line in notes(bug) {
+            let _ = writeln!(out, "{:<12}  {line}", "");
+        }
+    }
+    let count = |verdict: &Verdict| report.bugs.iter().filter(|bug| bug.verdict == *verdict).count();
+    let parts: Vec<String> = Verdict::WORDS
+        .iter()
+        .map(|word| (*word, count(&Verdict::from(*word))))
+        .filter(|(_, count)| *count > 0)
+        .map(|(word, count)| format!("{count} {word}"))
+        .collect();
+    let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    let _ = writeln!(out, "{} of the run {}{parts}", counted(report.bugs.len(), "bug"), report.run);
+    if count(&Verdict::Blocked) > 0 {
+        let _ = writeln!(out, "blocked is not fixed: its failing step was not reached");
+    }
+    out
+}
+
+fn notes(bug: &BugVerdict) -> Vec<String> {
+    let mut lines: Vec<String> = bug.reason.iter().cloned().collect();
+    if let Some(bound) = bug.remaining_below_percent {
+        lines.push(format!("remaining failure rate below {bound} % at 95 % confidence"));
+    }
+    if let Some(control) = bug.control.as_ref().filter(|control| control.fired) {
+        lines.push(format!("still fires at {}, so this replay would have seen it", control.url));
+    }
+    let mut drift: Vec<&String> = bug.attempts.iter().flat_map(|attempt| &attempt.drift).collect();
+    drift.dedup();
+    lines.extend(drift.into_iter().take(3).map(|rung| format!("drifted: {rung}")));
+    lines
+}

@@ -1,0 +1,29 @@
+//! Bugs that can be trusted: plays their traces again and says what became of them. Needs no model.
+//!
+//! Pure rules stand apart: what several attempts mean together (`verdict`), which bugs of two runs are the same
+//! (`pair`, `diff`). Runs are read leniently, those of the seed's `.monkeytest` stores and of other programs too (`runs`).
+//!
+//! Invariants
+//! * Trouble of the infrastructure is never taken for a repair: what was not reached is blocked.
+//! * One attempt is one fresh session; nothing of one is left in the next.
+//! * A stored run is never rewritten; a rerun writes its own.
+
+mod diff;
+mod error;
+mod ledger;
+mod pair;
+mod rebase;
+mod rerun;
+mod runs;
+mod verdict;
+mod verifier;
+
+pub use diff::{Change, DiffReport, Difference, diff};
+pub use error::VerifyError;
+pub use ledger::{fixed_bugs, keep_report};
+pub use pair::{matches_key, same};
+pub use rebase::rebase;
+pub use rerun::{Rerun, rerun};
+pub use runs::{Misfit, RunSource, find_run, list_runs, parse_run};
+pub use verdict::{Verdict, failure_bound, repeats_for, verdict};
+pub use verifier::{AttemptReport, BugVerdict, Control, VerifyOptions, VerifyReport, verify};

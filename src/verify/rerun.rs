@@ -1,0 +1,201 @@
+//! Replays a whole run, flow by flow, into a run of its own.
+//!
+//! The explorer goes back and forth on a route; its flow is a tree of ways. A rerun plays each way that no longer one
+//! contains, in a fresh session, and takes each step's outcome from the first time it is played.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use url::Url;
+
+use super::error::VerifyError;
+use super::rebase::rebase;
+use super::verdict::verdict;
+use crate::event::{EventKind, Events};
+use crate::maze::{Bug, FireRate, Severity};
+use crate::replay::{End, Outcome, Stage, Witness, is_explained, outcome, witness};
+use crate::store::Clock;
+use crate::trace::fingerprint::{legacy, url_template};
+use crate::trace::{FingerprintParts, Flow, RunFile, RunSettings, StepStatus, TraceStep};
+
+/// A run that was played again.
+#[derive(Clone, Debug)]
+pub struct Rerun {
+    /// The new run; its id is still to be given.
+    pub run: RunFile,
+    /// Steps that were played.
+    pub played: usize,
+    /// Steps whose target was not found, or that could not be done.
+    pub missed: usize,
+    /// Steps that ended otherwise than in the recording.
+    pub differing: usize,
+    /// Bugs of the run that did not fire: where, and what came of them.
+    pub silent: Vec<(String, Outcome)>,
+}
+
+/// Plays every flow of a run again.
+///
+/// # Errors
+/// [`VerifyError::NoTrace`] when it holds no trace; [`VerifyError::Session`].
+pub async fn rerun(stage: &Stage, run: &RunFile, events: &Events, clock: &Clock) -> Result<Rerun, VerifyError> {
+    if run.flows.iter().all(|flow| flow.trace.is_empty()) {
+        return Err(VerifyError::NoTrace(run.id.clone()));
+    }
+    let recorded = Url::parse(&run.base_url).unwrap_or_else(|_| stage.base.clone());
+    let began = clock.now();
+    let mut again = Rerun { run: empty(run, stage, began), played: 0, missed: 0, differing: 0, silent: Vec::new() };
+    for flow in &run.flows {
+        let mut outcomes: BTreeMap<u32, TraceStep> = BTreeMap::new();
+        for way in ways(flow) {
+            let steps: Vec<TraceStep> =
+                way.iter().filter_map(|index| flow.trace.iter().find(|step| step.index == *index).cloned()).collect();
+            let seen = witness(stage, &rebase(&steps, &recorded, &stage.base), stage.settings.limits.settle_ms).await?;
+            if let Some(bug) = new_bug(run, flow, &seen)
+                && !again.run.bugs.iter().any(|known| known.fingerprint_v3 == bug.fingerprint_v3)
+            {
+                again.run.bugs.push(bug);
+            }
+            for step in seen.steps {
+                let known = outcomes.get(&step.index).is_some_and(|known| known.status != StepStatus::NotAttempted);
+                if !known {
+                    outcomes.insert(step.index, step);
+                }
+            }
+        }
+        again.count(flow, &outcomes);
+        let trace: Vec<TraceStep> = outcomes.into_values().collect();
+        events.emit(clock.now(), EventKind::FlowReplayed { flow: flow.title.clone(), steps: trace.len() });
+        again.run.flows.push(Flow { trace, ..flow.clone() });
+    }
+    for bug in &run.bugs {
+        let trace = rebase(&bug.trace, &recorded, &stage.base);
+        let seen = witness(stage, &trace, stage.settings.limits.settle_ms).await?;
+        let outcome = outcome(bug, &seen, &run.bugs);
+        events.emit(
+            clock.now(),
+            EventKind::BugVerified {
+                location: bug.location.clone(),
+                verdict: verdict(&[(outcome.clone(), false)]).to_string(),
+            },
+        );
+        let tried = bug.fire_rate.unwrap_or(FireRate { fired: 0, attempts: 0 });
+        if outcome == Outcome::Fired {
+            let rate = FireRate { fired: tried.fired + 1, attempts: tried.attempts + 1 };
+            again.run.bugs.push(Bug { trace, fire_rate: Some(rate), source: Some("rerun".to_owned()), ..bug.clone() });
+        } else {
+            again.silent.push((bug.location.clone(), outcome));
+        }
+    }
+    again.run.finished_at = Some(clock.now());
+    Ok(again)
+}
+
+impl Rerun {
+    fn count(&mut self, flow: &Flow, outcomes: &BTreeMap<u32, TraceStep>) {
+        for step in &flow.trace {
+            let Some(now) = outcomes.get(&step.index) else { continue };
+            self.played += usize::from(now.status != StepStatus::NotAttempted);
+            self.missed += usize::from(now.error.as_deref().is_some_and(|error| error.contains("locator_mismatch")));
+            self.differing += usize::from(now.status != step.status);
+        }
+    }
+}
+
+fn empty(run: &RunFile, stage: &Stage, now: DateTime<Utc>) -> RunFile {
+    RunFile {
+        schema_version: 1,
+        id: String::new(),
+        base_url: stage.base.to_string(),
+        started_at: now,
+        finished_at: None,
+        tool_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        settings: RunSettings {
+            strict_oracles: stage.settings.strict_oracles,
+            fail_on_5xx: stage.settings.fail_on_5xx,
+            safe_to_mutate: stage.settings.safe_to_mutate,
+            ..run.settings.clone()
+        },
+        flows: Vec::new(),
+        bugs: Vec::new(),
+    }
+}
+
+/// The ways of a flow that are to be played: of the explorer's, those that no other one contains; else the trace itself.
+fn ways(flow: &Flow) -> Vec<Vec<u32>> {
+    if flow.paths.is_empty() {
+        return vec![flow.trace.iter().map(|step| step.index).collect()];
+    }
+    let all: Vec<&Vec<u32>> = flow.paths.iter().map(|path| &path.steps).collect();
+    let mut chosen: Vec<Vec<u32>> = Vec::new();
+    for way in &all {
+        let is_part = all.iter().any(|other| other.len() > way.len() && other.starts_with(way));
+        if !is_part && !chosen.contains(*way) {
+            chosen.push((*way).clone());
+        }
+    }
+    if chosen.is_empty() { vec![vec![0]] } else { chosen }
+}
+
+/// A failure that no bug of the run explains, as a bug with the way to it.
+fn new_bug(run: &RunFile, flow: &Flow, seen: &Witness) -> Option<Bug> {
+    let finding = match &seen.end {
+        End::Stopped { finding, .. } => finding.as_deref()?,
+        End::Reached(sight) => sight.findings.iter().find(|finding| {
+            finding.severity != Severity::Minor && !run.bugs.iter().any(|bug| is_explained(bug, finding))
+        })?,
+    };
+    if run.bugs.iter().any(|bug| is_explained(bug, finding)) {
+        return None;
+    }
+    let done = seen.steps.iter().filter(|step| step.status != StepStatus::NotAttempted);
+    let trace: Vec<TraceStep> = done.zip(0..).map(|(step, index)| TraceStep { index, ..step.clone() }).collect();
+    let last = trace.last()?;
+    let locator = last.locator.clone().unwrap_or_default();
+    let parts = FingerprintParts {
+        version: 2,
+        category: finding.category.to_owned(),
+        location: Url::parse(&last.url_before).map_or_else(|_| last.url_before.clone(), |url| url_template(&url)),
+        role: locator.role.clone().unwrap_or_default(),
+        name: locator.name.clone().unwrap_or_default(),
+        signal: finding.signal.clone(),
+        detail: finding.detail.clone(),
+    };
+    let target = last.locator.as_ref().map(|locator| format!(" > {}", locator.describe())).unwrap_or_default();
+    let location = format!("{}{target}", flow.title);
+    Some(Bug {
+        severity: finding.severity.clone(),
+        description: finding.description.clone(),
+        expected: finding.expected.clone(),
+        actual: finding.actual.clone(),
+        screenshot: None,
+        kind: Some(finding.kind.clone()),
+        fingerprint: Some(legacy(&location, &last.tool.to_string(), &finding.signal)),
+        fingerprint_v2: Some(parts.v2()),
+        fingerprint_v3: Some(parts.v3()),
+        fingerprint_parts: Some(parts),
+        trace,
+        source: Some("rerun".to_owned()),
+        confirmed: None,
+        fire_rate: Some(FireRate { fired: 1, attempts: 1 }),
+        also_at: Vec::new(),
+        evidence: finding.evidence.clone(),
+        location,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_longest_ways_of_an_explored_route_are_played() {
+        let flow: Flow = serde_json::from_value(serde_json::json!({
+            "id": "a", "title": "/a", "trace": [], "paths": [
+                { "traceRef": "a#1", "steps": [0, 1] }, { "traceRef": "a#2", "steps": [0, 1, 2] },
+                { "traceRef": "a#3", "steps": [0, 3] }
+            ]
+        }))
+        .unwrap();
+        assert_eq!(ways(&flow), [vec![0, 1, 2], vec![0, 3]]);
+    }
+}

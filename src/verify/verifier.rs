@@ -1,0 +1,305 @@
+//! Plays the traces of bugs again, several times, side by side, and gives each bug its verdict.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::join_all;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::error::VerifyError;
+use super::rebase::rebase;
+use super::verdict::{Verdict, failure_bound, repeats_for, verdict};
+use crate::browser::SessionError;
+use crate::event::{EventKind, Events};
+use crate::maze::{Bug, Severity};
+use crate::replay::{Outcome, Stage, outcome, witness};
+use crate::store::Clock;
+use crate::trace::RunFile;
+
+/// How bugs are verified.
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    /// Attempts at each bug; none: what its observed fire rate asks for.
+    pub repeat: Option<u32>,
+    /// Browsers side by side.
+    pub workers: usize,
+    /// Run by the shell before each attempt; attempts then come one after the other.
+    pub reset_command: Option<String>,
+    /// Where the bugs are known to be: a bug is only called fixed when it still fires there.
+    pub known_bad: Option<Url>,
+    /// Whether a blocked bug fails the process.
+    pub fail_on_blocked: bool,
+    /// Whether a healed bug fails the process.
+    pub fail_on_healed: bool,
+}
+
+/// What came of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AttemptReport {
+    /// `fired`, `clean`, `changed` or `blocked`.
+    pub outcome: String,
+    /// Index of the step that could not be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
+    /// Why it is blocked, or what is wrong now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Locators that held only by a lower rung.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drift: Vec<String>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// The positive control of a bug: whether it still fires where it is known to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Control {
+    /// Where.
+    pub url: String,
+    /// Whether it fired.
+    pub fired: bool,
+    /// Attempts that were needed or made.
+    pub attempts: u32,
+}
+
+/// What became of one bug.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BugVerdict {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, where that is not plain from the verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Legacy fingerprint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// Fingerprint V2.
+    #[serde(rename = "fingerprintV2", default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint_v2: Option<String>,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where.
+    pub location: String,
+    /// What is wrong.
+    pub description: String,
+    /// Clean attempts.
+    pub clean: u32,
+    /// Attempts in which it fired.
+    pub fired: u32,
+    /// Failure rate that remains possible at 95 % confidence, in percent; only for a bug that is fixed or healed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining_below_percent: Option<f64>,
+    /// Fingerprint V3 of what fails now, for a bug that changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub now: Option<String>,
+    /// The positive control, when one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Control>,
+    /// Every attempt.
+    pub attempts: Vec<AttemptReport>,
+}
+
+/// What became of the bugs of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VerifyReport {
+    /// The run.
+    pub run: String,
+    /// Where it was verified.
+    pub base_url: String,
+    /// When it began (UTC).
+    pub started_at: chrono::DateTime<chrono::Utc>,
+    /// The bugs, in the order of the run.
+    pub bugs: Vec<BugVerdict>,
+    /// 1 when a bug is still_broken, flaky or changed (and on blocked or healed ones where that was asked for).
+    pub exit_code: u8,
+}
+
+/// Verifies these bugs of a run on a stage.
+///
+/// # Errors
+/// [`VerifyError::NoBase`]; [`VerifyError::Session`] when the browser gives no session.
+pub async fn verify(
+    stage: &Stage,
+    run: &RunFile,
+    bugs: &[Bug],
+    options: &VerifyOptions,
+    events: &Events,
+    clock: &Clock,
+) -> Result<VerifyReport, VerifyError> {
+    let started_at = clock.now();
+    let recorded = Url::parse(&run.base_url).unwrap_or_else(|_| stage.base.clone());
+    // A command that resets the application would pull it away under the attempts beside it.
+    let workers = if options.reset_command.is_some() { 1 } else { options.workers.max(1) };
+    let jobs: VecDeque<(usize, u32)> = bugs
+        .iter()
+        .enumerate()
+        .flat_map(|(index, bug)| {
+            let repeat = options.repeat.unwrap_or_else(|| repeats_for(bug.fire_rate));
+            (0..repeat.max(1)).map(move |_| (index, repeat))
+        })
+        .collect();
+    let queue = Arc::new(Mutex::new(jobs));
+    let attempts: Vec<Mutex<Vec<(Outcome, AttemptReport)>>> = bugs.iter().map(|_| Mutex::default()).collect();
+    let bench = Bench { stage, run, recorded: &recorded, options };
+    let work = (0..workers).map(|_| async {
+        while let Some((index, repeat)) = next(&queue) {
+            let (Some(bug), Some(done)) = (bugs.get(index), attempts.get(index)) else { break };
+            let attempt = bench.attempt(bug, &stage.base).await?;
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.push(attempt);
+            if done.len() >= repeat as usize {
+                let outcomes: Vec<(Outcome, bool)> = done.iter().map(|(outcome, _)| (outcome.clone(), false)).collect();
+                events.emit(
+                    clock.now(),
+                    EventKind::BugVerified { location: bug.location.clone(), verdict: verdict(&outcomes).to_string() },
+                );
+            }
+        }
+        Ok::<(), SessionError>(())
+    });
+    for ended in join_all(work).await {
+        ended?;
+    }
+    let mut verdicts = Vec::new();
+    for (bug, attempts) in bugs.iter().zip(attempts) {
+        let attempts = attempts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut told = sum_up(bug, attempts);
+        if let Some(known_bad) = &options.known_bad
+            && matches!(told.verdict, Verdict::Fixed | Verdict::Healed)
+        {
+            let control = bench.control(bug, known_bad).await?;
+            if !control.fired {
+                told.reason = Some(format!(
+                    "it does not fire at {} either, so nothing shows that this replay would see it",
+                    control.url
+                ));
+                told.verdict = Verdict::Blocked;
+                told.remaining_below_percent = None;
+            }
+            told.control = Some(control);
+        }
+        verdicts.push(told);
+    }
+    let fails = |bug: &BugVerdict| {
+        bug.verdict.is_failure()
+            || (options.fail_on_blocked && bug.verdict == Verdict::Blocked)
+            || (options.fail_on_healed && bug.verdict == Verdict::Healed)
+    };
+    let exit_code = u8::from(verdicts.iter().any(fails));
+    Ok(VerifyReport { run: run.id.clone(), base_url: stage.base.to_string(), started_at, bugs: verdicts, exit_code })
+}
+
+fn next(queue: &Mutex<VecDeque<(usize, u32)>>) -> Option<(usize, u32)> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+}
+
+/// What every attempt shares.
+struct Bench<'a> {
+    stage: &'a Stage,
+    run: &'a RunFile,
+    recorded: &'a Url,
+    options: &'a VerifyOptions,
+}
+
+/// Attempts at a positive control before the bug counts as not firing there.
+const CONTROLS: u32 = 5;
+
+impl Bench<'_> {
+    async fn attempt(&self, bug: &Bug, base: &Url) -> Result<(Outcome, AttemptReport), SessionError> {
+        if let Some(command) = &self.options.reset_command
+            && let Err(why) = reset(command).await
+        {
+            return Ok(told(Outcome::Blocked { at: None, why }, Vec::new(), 0));
+        }
+        let trace = rebase(&bug.trace, self.recorded, base);
+        let stage = Stage { base: base.clone(), ..self.stage.clone() };
+        let seen = witness(&stage, &trace, stage.settings.limits.settle_ms).await?;
+        let outcome = outcome(bug, &seen, &self.run.bugs);
+        Ok(told(outcome, seen.drift, seen.duration_ms))
+    }
+
+    async fn control(&self, bug: &Bug, known_bad: &Url) -> Result<Control, SessionError> {
+        let mut attempts = 0;
+        let most = repeats_for(bug.fire_rate).max(CONTROLS);
+        while attempts < most {
+            attempts += 1;
+            if self.attempt(bug, known_bad).await?.0 == Outcome::Fired {
+                return Ok(Control { url: known_bad.to_string(), fired: true, attempts });
+            }
+        }
+        Ok(Control { url: known_bad.to_string(), fired: false, attempts })
+    }
+}
+
+fn told(outcome: Outcome, drift: Vec<String>, duration_ms: u64) -> (Outcome, AttemptReport) {
+    let (word, at, why) = match &outcome {
+        Outcome::Fired => ("fired", None, None),
+        Outcome::Clean => ("clean", None, None),
+        Outcome::Changed { what, .. } => ("changed", None, Some(what.clone())),
+        Outcome::Blocked { at, why } => ("blocked", *at, Some(why.clone())),
+    };
+    (outcome, AttemptReport { outcome: word.to_owned(), at, why, drift, duration_ms })
+}
+
+/// Puts the attempts at a bug together.
+fn sum_up(bug: &Bug, attempts: Vec<(Outcome, AttemptReport)>) -> BugVerdict {
+    let outcomes: Vec<(Outcome, bool)> = attempts.iter().map(|(outcome, _)| (outcome.clone(), false)).collect();
+    let given = verdict(&outcomes);
+    let count = |wanted: &Outcome| {
+        u32::try_from(outcomes.iter().filter(|(outcome, _)| outcome == wanted).count()).unwrap_or(u32::MAX)
+    };
+    let clean = count(&Outcome::Clean);
+    let good = matches!(given, Verdict::Fixed | Verdict::Healed);
+    let reason = match given {
+        Verdict::Blocked => {
+            let mut reasons = outcomes.iter().filter_map(|(outcome, _)| match outcome {
+                Outcome::Blocked { at: Some(at), why } => Some(format!("step {at}: {why}")),
+                Outcome::Blocked { at: None, why } => Some(why.clone()),
+                _ => None,
+            });
+            reasons.next()
+        }
+        Verdict::Changed => outcomes.iter().find_map(|(outcome, _)| match outcome {
+            Outcome::Changed { what, .. } => Some(format!("now: {what}")),
+            _ => None,
+        }),
+        _ => None,
+    };
+    BugVerdict {
+        reason,
+        fingerprint: bug.fingerprint.clone(),
+        fingerprint_v2: bug.fingerprint_v2.clone(),
+        severity: bug.severity.clone(),
+        location: bug.location.clone(),
+        description: bug.description.clone(),
+        clean,
+        fired: count(&Outcome::Fired),
+        remaining_below_percent: failure_bound(clean).filter(|_| good).map(|bound| (bound * 10.0).round() / 10.0),
+        now: outcomes.iter().find_map(|(outcome, _)| match outcome {
+            Outcome::Changed { key, .. } if given == Verdict::Changed => Some(key.clone()),
+            _ => None,
+        }),
+        control: None,
+        attempts: attempts.into_iter().map(|(_, report)| report).collect(),
+        verdict: given,
+    }
+}
+
+/// Brings the application into its first state, by the user's command.
+async fn reset(command: &str) -> Result<(), String> {
+    let mut shell = tokio::process::Command::new("sh");
+    shell.arg("-c").arg(command).stdin(std::process::Stdio::null()).kill_on_drop(true);
+    let output = shell.output().await.map_err(|error| format!("the reset command cannot be started: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    Err(format!("the reset command ended with {}: {}", output.status, last.trim()))
+}
