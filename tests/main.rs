@@ -21,3 +21,5 @@ mod schema; // the list of formats, `schemas/`, and `agent-test schema`
 mod skills; // the skills' form, and every command in them
 mod state_files; // state files that agents and accidents leave behind
 mod state_sharing; // many processes on one state, killed processes, failing disks
+mod verify; // verdicts over the bugs of a run: verify, rerun, diff, fingerprint, in a browser
+mod verify_kit; // no tests: an application that can be made to behave otherwise, and a run recorded on it

@@ -162,6 +162,13 @@ fn text(report: &VerifyReport) -> String {
         .collect();
     let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
     let _ = writeln!(out, "{} of the run {}{parts}", counted(report.bugs.len(), "bug"), report.run);
+    let once = report.bugs.iter().any(|bug| bug.verdict == Verdict::Fixed && bug.clean == 1);
+    if once {
+        let _ = writeln!(
+            out,
+            "fixed by one clean attempt each; --repeat auto tries as often as each bug's fire rate asks for"
+        );
+    }
     if count(&Verdict::Blocked) > 0 {
         let _ = writeln!(out, "blocked is not fixed: its failing step was not reached");
     }
@@ -170,8 +177,13 @@ fn text(report: &VerifyReport) -> String {
 
 fn notes(bug: &BugVerdict) -> Vec<String> {
     let mut lines: Vec<String> = bug.reason.iter().cloned().collect();
-    if let Some(bound) = bug.remaining_below_percent {
-        lines.push(format!("remaining failure rate below {bound} % at 95 % confidence"));
+    // One clean attempt says little; the figure is worth a line once there are more.
+    if let Some(bound) = bug.remaining_below_percent.filter(|_| bug.clean > 1) {
+        lines.push(format!(
+            "clean {} of {}; remaining failure rate below {bound} % at 95 %",
+            bug.clean,
+            bug.attempts.len()
+        ));
     }
     if let Some(control) = bug.control.as_ref().filter(|control| control.fired) {
         lines.push(format!("still fires at {}, so this replay would have seen it", control.url));

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::approach::{action_for, may_be_dead};
-use super::choose::{Candidate, reads_destructive};
+use super::choose::Candidate;
 use super::classify::{Outcome, classify};
 use super::record::Place;
 use super::shots::{Section, shot_name};
@@ -13,7 +13,7 @@ use crate::browser::{Element, Look, Mode, Note, SessionError};
 use crate::event::EventKind;
 use crate::maze::{ActionResult, BugKind, Node, NodeType};
 use crate::replay::oracle::{self, Finding, Moment};
-use crate::replay::{Action, Effect, Performed, Target, Terms, is_login_address, perform};
+use crate::replay::{Action, Effect, Performed, Target, Terms, is_login_address, perform, reads_destructive};
 use crate::trace::page_key;
 
 impl Walker<'_> {

@@ -1,11 +1,11 @@
 //! How an element is approached: held back, filled, hovered, focused or pressed; and whether silence would be a fault.
 
-use super::choose::{Candidate, closes, confirms, ends_session};
+use super::choose::Candidate;
 use super::signature::shared_key;
 use super::walk::{Level, Walker};
 use crate::browser::{Element, Look};
 use crate::maze::{ActionResult, Node};
-use crate::replay::Action;
+use crate::replay::{Action, closes, confirms, ends_session};
 use crate::trace::{Tool, page_key};
 
 impl Walker<'_> {

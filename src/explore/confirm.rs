@@ -3,7 +3,7 @@
 use super::plan::Plan;
 use super::record::Record;
 use crate::maze::FireRate;
-use crate::replay::{Outcome, outcome, witness};
+use crate::replay::{Ask, Outcome, outcome, witness};
 use crate::trace::TraceStep;
 
 /// Confirms every bug of the record. A replay that cannot be done leaves its bugs unconfirmed.
@@ -18,7 +18,8 @@ pub(super) async fn confirm(plan: &Plan, record: &mut Record) {
     }
     let known = record.bugs.clone();
     for (trace, bugs) in ways {
-        let seen = witness(&plan.stage, &trace, 0).await.ok();
+        let here = bugs.iter().filter_map(|index| record.bugs.get(*index));
+        let seen = witness(&plan.stage, &trace, Ask::of(0, here)).await.ok();
         for index in bugs {
             let Some(bug) = record.bugs.get_mut(index) else { continue };
             let outcome = seen.as_ref().map(|seen| outcome(bug, seen, &known));

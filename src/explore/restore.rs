@@ -3,13 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::choose::{Candidate, closes, reads_destructive};
+use super::choose::Candidate;
 use super::signature::find_again;
 use super::walk::{Level, Walker, kinds};
-use crate::browser::{Element, Look, Mode, SessionError};
+use crate::browser::{Element, Look, SessionError};
 use crate::event::EventKind;
 use crate::replay::oracle::{self, Finding};
-use crate::replay::{Action, Performed, Played, Target, Terms, perform, play, scroll_to};
+use crate::replay::{Played, close_down_to, play, scroll_to};
 use crate::trace::page_key;
 
 /// How often a lost browser is replaced within one route.
@@ -99,93 +99,11 @@ impl Walker<'_> {
         }
     }
 
-    /// Closes what is open beyond these overlays: its own closing controls, Escape, a click beside it. Gives back whether
-    /// nothing more is open than should be.
+    /// Closes what is open beyond these overlays. Gives back whether nothing more is open than should be.
     pub(super) async fn close_extra(&mut self, wanted: &[String]) -> Result<bool, SessionError> {
-        for _ in 0..4 {
-            if self.look.overlays.len() <= wanted.len() {
-                return Ok(true);
-            }
-            let before = self.look.overlays.len();
-            if !self.close_top().await? && self.look.overlays.len() >= before {
-                return Ok(false);
-            }
-        }
-        Ok(self.look.overlays.len() <= wanted.len())
-    }
-
-    async fn close_top(&mut self) -> Result<bool, SessionError> {
-        let Some(top) = self.look.overlays.last().cloned() else { return Ok(true) };
-        let index = i64::try_from(self.look.overlays.len()).unwrap_or(0) - 1;
-        let page = page_key(&self.look.url);
-        let count = self.look.overlays.len();
-        if top.is_dialog() {
-            let ways: Vec<Element> =
-                self.look.elements.iter().filter(|e| e.overlay == index && !e.disabled && closes(e)).cloned().collect();
-            let harmless = |element: &&Element| {
-                let name = element.name.to_lowercase();
-                let plain = [
-                    "ok",
-                    "okay",
-                    "done",
-                    "got it",
-                    "understood",
-                    "finish",
-                    "fertig",
-                    "verstanden",
-                    "d'accord",
-                    "aceptar",
-                ];
-                element.overlay == index
-                    && !element.disabled
-                    && !reads_destructive(element)
-                    && plain.contains(&name.trim())
-            };
-            let mut ways = ways;
-            if !top.question {
-                ways.extend(self.look.elements.iter().filter(harmless).cloned());
-            }
-            for way in ways.iter().take(3) {
-                if self.press(way).await? && self.is_closed(count, &page) {
-                    return Ok(true);
-                }
-                if page_key(&self.look.url) != page {
-                    return Ok(false);
-                }
-            }
-        }
-        let mark = self.session.evidence().mark();
-        self.session.set_mode(Mode::Act { destructive: false });
-        self.session.press_key("Escape").await?;
-        self.session.still(mark, self.terms().cap_ms).await?;
-        self.look = self.session.look(self.terms().nodes).await?;
-        if self.is_closed(count, &page) {
-            return Ok(true);
-        }
-        let point = self.session.blank_point().await?;
-        if let (Some(x), Some(y)) = (point.x, point.y) {
-            let mark = self.session.evidence().mark();
-            self.session.move_to(x, y).await?;
-            self.session.press_button(x, y).await?;
-            self.session.still(mark, self.terms().cap_ms).await?;
-            self.look = self.session.look(self.terms().nodes).await?;
-        }
-        Ok(self.is_closed(count, &page))
-    }
-
-    fn is_closed(&self, count: usize, page: &str) -> bool {
-        self.look.overlays.len() < count && page_key(&self.look.url) == page
-    }
-
-    async fn press(&mut self, element: &Element) -> Result<bool, SessionError> {
-        let terms = Terms { mode: Mode::Act { destructive: true }, ..self.terms() };
-        match perform(&self.session, &Action::Click, Target::Uid(element.uid), terms).await? {
-            Performed::Done(effect) if effect.hung.is_none() => {
-                self.look = effect.look;
-                Ok(true)
-            }
-            _ => Ok(false),
-        }
+        let (look, closed) = close_down_to(&self.session, self.look.clone(), wanted.len(), self.terms()).await?;
+        self.look = look;
+        Ok(closed)
     }
 
     /// Gives a screen that says it is loading the time that any screen has; a finding when it still says so.

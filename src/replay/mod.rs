@@ -3,19 +3,23 @@
 //! One actor ([`perform`]) does every action of every engine, one replayer ([`Player`]) plays every step, and one rule
 //! ([`outcome`]) says whether a bug fired. A [`Stage`] is where all of it happens: the application, entered.
 
+mod close;
 mod enter;
 mod login;
 pub mod oracle;
 mod outcome;
 mod perform;
 mod play;
+mod reading;
 mod stage;
 mod witness;
 
+pub use close::close_down_to;
 pub use enter::{EnterError, EnterOptions, Prepared};
 pub use login::{Credentials, LoggedIn, is_login_address, log_in, redact, redact_value};
 pub use outcome::{Outcome, is_explained, outcome};
 pub use perform::{Action, Effect, Performed, Target, Terms, open, perform, scroll_to};
 pub use play::{Played, Player, Stepped, is_destructive, play};
+pub use reading::{closes, confirms, ends_session, reads_destructive};
 pub use stage::{Opened, Stage, StageError};
-pub use witness::{End, Sight, Witness, witness};
+pub use witness::{Ask, End, Sight, Witness, witness};

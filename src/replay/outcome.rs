@@ -107,10 +107,7 @@ fn key_of(bug: &Bug, finding: &Finding) -> String {
 fn fires(bug: &Bug, sight: &Sight) -> bool {
     match &bug.kind {
         Some(BugKind::DeadControl) => !sight.effect.is_any(),
-        Some(BugKind::FocusTrap) => {
-            let open = sight.before.as_ref().map_or(0, |before| before.overlays.len());
-            sight.effect.look.overlays.len() > open
-        }
+        Some(BugKind::FocusTrap) => sight.trapped,
         Some(BugKind::NeverLoads) => sight.effect.look.spinners > 0,
         Some(BugKind::LoginRedirect) => sight.effect.look.passwords > 0,
         kind => sight.findings.iter().any(|finding| shows(bug, kind.as_ref(), finding)),
@@ -171,7 +168,7 @@ mod tests {
     fn reached(findings: Vec<Finding>) -> Witness {
         let still = Still { still: true, ..Still::default() };
         let effect = Effect { still, ..Effect::of_look(Look::default()) };
-        let sight = Sight { effect, before: None, findings, shot: None };
+        let sight = Sight { effect, before: None, findings, shot: None, trapped: false };
         Witness { end: End::Reached(Box::new(sight)), steps: Vec::new(), drift: Vec::new(), duration_ms: 1 }
     }
 

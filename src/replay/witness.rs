@@ -10,14 +10,33 @@ use std::time::Instant;
 use regex::Regex;
 use url::Url;
 
+use super::close::close_down_to;
 use super::login::is_login_address;
 use super::oracle::{self, Finding, Moment};
 use super::perform::Effect;
 use super::play::{Player, Stepped};
 use super::stage::{Stage, StageError};
 use crate::browser::{Look, Note, Session, SessionError};
+use crate::maze::{Bug, BugKind};
 use crate::trace::fingerprint::path_template;
 use crate::trace::{StepStatus, Tool, TraceStep};
+
+/// How a replay is played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ask {
+    /// A target may appear this late, in milliseconds.
+    pub patience_ms: u64,
+    /// Whether to try to close what the last step opened.
+    pub close: bool,
+}
+
+impl Ask {
+    /// What a replay of these bugs must look at.
+    pub fn of<'a>(patience_ms: u64, bugs: impl IntoIterator<Item = &'a Bug>) -> Self {
+        let close = bugs.into_iter().any(|bug| bug.kind == Some(BugKind::FocusTrap));
+        Self { patience_ms, close }
+    }
+}
 
 /// What a replay showed.
 #[derive(Clone, Debug)]
@@ -65,14 +84,16 @@ pub struct Sight {
     pub findings: Vec<Finding>,
     /// A picture of the screen afterwards, as PNG.
     pub shot: Option<Vec<u8>>,
+    /// Whether what the step opened could not be closed; only where that was asked for.
+    pub trapped: bool,
 }
 
-/// Plays a trace in a fresh session. A target may appear as late as the settings let a screen settle.
+/// Plays a trace in a fresh session.
 ///
 /// # Errors
 /// [`SessionError`] when no browser session could be begun. A browser that is lost on the way, an application that does
 /// not answer and a login that fails are ends.
-pub async fn witness(stage: &Stage, trace: &[TraceStep], patience_ms: u64) -> Result<Witness, SessionError> {
+pub async fn witness(stage: &Stage, trace: &[TraceStep], ask: Ask) -> Result<Witness, SessionError> {
     let began = Instant::now();
     if trace.is_empty() {
         let end = End::stopped(0, "there is no trace");
@@ -80,7 +101,7 @@ pub async fn witness(stage: &Stage, trace: &[TraceStep], patience_ms: u64) -> Re
     }
     let session = stage.session().await?;
     let mut played = Played { steps: Vec::new(), drift: Vec::new() };
-    let end = watch(stage, &session, trace, patience_ms, &mut played).await;
+    let end = watch(stage, &session, trace, ask, &mut played).await;
     let end = match end {
         Ok(end) => end,
         Err(error) => crashed_or_lost(&session, &played, &error),
@@ -104,7 +125,7 @@ fn crashed_or_lost(session: &Session, played: &Played, error: &SessionError) -> 
     if since.notes.iter().any(|note| matches!(note, Note::Crashed)) {
         let findings = oracle::judge(&since, session.policy(), Moment::Action).findings;
         let effect = Effect { since, ..Effect::of_look(Look::default()) };
-        return End::Reached(Box::new(Sight { effect, before: None, findings, shot: None }));
+        return End::Reached(Box::new(Sight { effect, before: None, findings, shot: None, trapped: false }));
     }
     End::stopped(u32::try_from(played.steps.len()).unwrap_or(u32::MAX), error.to_string())
 }
@@ -113,11 +134,11 @@ async fn watch(
     stage: &Stage,
     session: &Session,
     trace: &[TraceStep],
-    patience_ms: u64,
+    ask: Ask,
     played: &mut Played,
 ) -> Result<End, SessionError> {
     let oracles = stage.oracles();
-    let mut player = Player::new(session, stage.terms(), patience_ms, None);
+    let mut player = Player::new(session, stage.terms(), ask.patience_ms, None);
     let mut last = None;
     for (place, step) in trace.iter().enumerate() {
         let at = step.index;
@@ -125,7 +146,7 @@ async fn watch(
         let clock = Instant::now();
         let stepped = match first_page(stage, session, step, place).await? {
             Some(First::Opened(effect)) => {
-                player = Player::new(session, stage.terms(), patience_ms, Some(effect.look.clone()));
+                player = Player::new(session, stage.terms(), ask.patience_ms, Some(effect.look.clone()));
                 Stepped::Done { effect, before: None, failed: None }
             }
             Some(First::Stopped(why)) => return Ok(End::stopped(at, why)),
@@ -191,7 +212,11 @@ async fn watch(
         return Ok(End::stopped(0, "every step was left out"));
     };
     let shot = if effect.hung.is_none() { session.screenshot().await.ok() } else { None };
-    Ok(End::Reached(Box::new(Sight { effect: *effect, before: before.map(|look| *look), findings, shot })))
+    let open = before.as_ref().map_or(0, |before| before.overlays.len());
+    let trapped = ask.close
+        && effect.look.overlays.len() > open
+        && !close_down_to(session, effect.look.clone(), open, stage.terms()).await?.1;
+    Ok(End::Reached(Box::new(Sight { effect: *effect, before: before.map(|look| *look), findings, shot, trapped })))
 }
 
 enum First {
@@ -236,7 +261,6 @@ fn judge(effect: &Effect, before: Option<&Look>, session: &Session, moment: Mome
 
 /// What fails a step: the strict oracles of the seed. A broken image or a message on the screen does not.
 fn stops(finding: &Finding) -> bool {
-    use crate::maze::BugKind;
     matches!(
         finding.kind,
         BugKind::Exception | BugKind::HttpError | BugKind::Crash | BugKind::DisabledControl | BugKind::MissingText

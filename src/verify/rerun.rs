@@ -13,7 +13,7 @@ use super::rebase::rebase;
 use super::verdict::verdict;
 use crate::event::{EventKind, Events};
 use crate::maze::{Bug, FireRate, Severity};
-use crate::replay::{End, Outcome, Stage, Witness, is_explained, outcome, witness};
+use crate::replay::{Ask, End, Outcome, Stage, Witness, is_explained, outcome, witness};
 use crate::store::Clock;
 use crate::trace::fingerprint::{legacy, url_template};
 use crate::trace::{FingerprintParts, Flow, RunFile, RunSettings, StepStatus, TraceStep};
@@ -49,7 +49,8 @@ pub async fn rerun(stage: &Stage, run: &RunFile, events: &Events, clock: &Clock)
         for way in ways(flow) {
             let steps: Vec<TraceStep> =
                 way.iter().filter_map(|index| flow.trace.iter().find(|step| step.index == *index).cloned()).collect();
-            let seen = witness(stage, &rebase(&steps, &recorded, &stage.base), stage.settings.limits.settle_ms).await?;
+            let steps = rebase(&steps, &recorded, &stage.base);
+            let seen = witness(stage, &steps, Ask::of(stage.settings.limits.settle_ms, [])).await?;
             if let Some(bug) = new_bug(run, flow, &seen)
                 && !again.run.bugs.iter().any(|known| known.fingerprint_v3 == bug.fingerprint_v3)
             {
@@ -69,7 +70,7 @@ pub async fn rerun(stage: &Stage, run: &RunFile, events: &Events, clock: &Clock)
     }
     for bug in &run.bugs {
         let trace = rebase(&bug.trace, &recorded, &stage.base);
-        let seen = witness(stage, &trace, stage.settings.limits.settle_ms).await?;
+        let seen = witness(stage, &trace, Ask::of(stage.settings.limits.settle_ms, [bug])).await?;
         let outcome = outcome(bug, &seen, &run.bugs);
         events.emit(
             clock.now(),

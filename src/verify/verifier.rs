@@ -14,7 +14,7 @@ use super::verdict::{Verdict, failure_bound, repeats_for, verdict};
 use crate::browser::SessionError;
 use crate::event::{EventKind, Events};
 use crate::maze::{Bug, Severity};
-use crate::replay::{Outcome, Stage, outcome, witness};
+use crate::replay::{Ask, Outcome, Stage, outcome, witness};
 use crate::store::Clock;
 use crate::trace::RunFile;
 
@@ -219,7 +219,7 @@ impl Bench<'_> {
         }
         let trace = rebase(&bug.trace, self.recorded, base);
         let stage = Stage { base: base.clone(), ..self.stage.clone() };
-        let seen = witness(&stage, &trace, stage.settings.limits.settle_ms).await?;
+        let seen = witness(&stage, &trace, Ask::of(stage.settings.limits.settle_ms, [bug])).await?;
         let outcome = outcome(bug, &seen, &self.run.bugs);
         Ok(told(outcome, seen.drift, seen.duration_ms))
     }

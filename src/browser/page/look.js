@@ -743,6 +743,12 @@
         else { why.push(`${rung}: ambiguous (${hits.length})`); continue; }
       }
       if (!sameRole(hits[0])) { why.push(`${rung}: identity conflict (role ${roleOf(hits[0])})`); if (rung === 'testId') return JSON.stringify({ why }); continue; }
+      // A path alone may lead to a neighbour: who has another name is another control. Counts in a name may change.
+      if (rung === 'css' && locator.name) {
+        const bare = (text) => text.replace(/[\d.,()]+/g, '').trim();
+        const name = identify(hits[0]).name || nameOf(hits[0]);
+        if (name && bare(name) !== bare(locator.name)) { why.push(`css: identity conflict (name "${cut(name, 40)}")`); continue; }
+      }
       return JSON.stringify({ uid: uidOf(hits[0]), rung, drift: why, name: nameOf(hits[0]), disabled: hits[0].matches(':disabled') || !!hits[0].closest('[aria-disabled=true]') });
     }
     return JSON.stringify({ why });
