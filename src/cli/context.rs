@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::exit::{Exit, Failure};
 use crate::route::Route;
-use crate::state::{Project, Standing};
+use crate::state::{Checkout, Project, STATE_FILE, Standing};
 use crate::store::Clock;
 use crate::ui::Ui;
 
@@ -93,11 +93,6 @@ pub(crate) fn parse_routes(texts: &[String]) -> Result<Vec<Route>, Failure> {
     texts.iter().map(|text| Route::parse(text).map_err(Failure::from)).collect()
 }
 
-/// `1 bug`, `2 bugs`.
-pub(crate) fn counted(count: usize, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
-}
-
 /// Parses a route that the caller names.
 ///
 /// # Errors
@@ -149,13 +144,40 @@ impl Context {
                 let here = std::env::current_dir().map_err(|error| {
                     Failure::usage("no_project", format!("cannot tell the working directory: {error}"))
                 })?;
-                find_upwards(&here).unwrap_or(here)
+                find_project(&here, &ui)
             }
         };
         Ok(Self { project, ui, clock: Clock::from_env() })
     }
 }
 
-fn find_upwards(from: &Path) -> Option<PathBuf> {
-    MARKS.iter().find_map(|mark| from.ancestors().find(|dir| dir.join(mark).exists()).map(Path::to_path_buf))
+/// The project of this directory. In a linked git worktree it is that of the main checkout, so that all worktrees work on
+/// one campaign; only when that has none and the worktree has one, it is the worktree's.
+fn find_project(here: &Path, ui: &Ui) -> PathBuf {
+    let own = find_upwards(here, None);
+    let linked = Checkout::of(here).and_then(|checkout| Some((checkout.main()?, checkout.top)));
+    let Some((main, top)) = linked else { return own.unwrap_or_else(|| here.to_owned()) };
+    let below = here.canonicalize().ok().and_then(|here| here.strip_prefix(&top).map(Path::to_path_buf).ok());
+    let shared = find_upwards(&main.join(below.unwrap_or_default()), Some(&main)).unwrap_or_else(|| main.clone());
+    match own.filter(|own| has_state(own) && !has_state(&shared)) {
+        Some(own) => {
+            ui.note(format!("linked git worktree: using its own campaign in {}", own.display()));
+            own
+        }
+        None => {
+            ui.note(format!("linked git worktree: using the campaign of the main checkout in {}", shared.display()));
+            shared
+        }
+    }
+}
+
+fn has_state(dir: &Path) -> bool {
+    dir.join(STATE_FILE).exists()
+}
+
+fn find_upwards(from: &Path, top: Option<&Path>) -> Option<PathBuf> {
+    MARKS.iter().find_map(|mark| {
+        let inside = |dir: &&Path| top.is_none_or(|top| dir.starts_with(top));
+        from.ancestors().take_while(inside).find(|dir| dir.join(mark).exists()).map(Path::to_path_buf)
+    })
 }

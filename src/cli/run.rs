@@ -41,6 +41,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 /// Goes on with the campaign that stands in the project.
 pub(crate) fn go_on(context: &Context, args: &CrewArgs) -> Result<Exit, Failure> {
     let project = context.project();
+    project.require_current()?;
     let options = args.engine.workshop(context, Some(&project.read()?), Vec::new(), args.workers)?;
     let outcome = work(context, &project, options)?;
     tell(context, &project, &outcome)

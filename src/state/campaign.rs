@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::handin::read_report;
+use super::history::KeptFile;
 use super::model::{Place, State};
 use super::project::{OWN_DIR, Project, REPORTS_DIR, SCREENSHOTS_DIR};
 use super::{Added, Claim, ClaimRequest, Completed, Crash, InitRequest, Initialized, Lease, Next, StateError};
@@ -44,7 +45,8 @@ impl Project {
             store::create_dir(&self.root().join(folder))?;
         }
         let routes = state.counts().total_routes;
-        self.write(state, now)?;
+        let before = if kept.is_some() { self.read_text().ok().flatten() } else { None };
+        self.write(state, before.as_deref(), now)?;
         Ok(Initialized { created: true, kept, routes })
     }
 
@@ -163,7 +165,9 @@ impl Project {
             for entry in &moved {
                 let slug = state.slug(&entry.route);
                 for file in self.files_of(entry) {
-                    if self.keep_earlier(&file, slug.as_str())?.is_some() {
+                    if let Some(copy) = self.keep_earlier(&file, slug.as_str())? {
+                        let (was, copy) = (self.relative(&file), self.relative(&copy));
+                        state.journal.files.push(KeptFile { was, copy });
                         old_files.push(file);
                     }
                 }

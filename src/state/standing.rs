@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::check::Finding;
+use super::check::{Finding, older};
 use super::claims::Lease;
 use super::model::{Counts, State};
 use super::project::{FINAL_REPORT, REPORTS_DIR};
@@ -75,8 +75,11 @@ impl Project {
     /// # Errors
     /// As [`Project::read`].
     pub fn standing(&self) -> Result<Standing, StateError> {
-        let state = self.read_quietly()?;
-        let findings = self.quick_findings(&state)?;
+        let known = self.last_known();
+        let (state, text) = self.parsed()?;
+        let state = self.unambiguous(state)?;
+        let older = self.age(&state, &text, known).map(|age| older(&age));
+        let findings = older.into_iter().chain(self.quick_findings(&state)?).collect();
         let next = self.next(&state)?;
         let settings = Settings::from(state.config().settings);
         Ok(Standing::new(&state, &next, &settings, findings, self.now()))
