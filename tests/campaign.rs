@@ -39,7 +39,7 @@ fn status_shows_a_person_how_far_it_is() {
     shop  http://127.0.0.1:9
 
     phase     testing: 2 to test, 0 held by workers
-    tested    [##########..........] 2/4 (1 could not be tested)
+    tested    [#####xxxxx..........] 1/4 (1 could not be tested)
     reviewed  [....................] 0/1
     waiting   /c
               /d

@@ -1,6 +1,7 @@
 //! What every command needs: the project, the printer, the clock.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 
@@ -37,6 +38,8 @@ pub struct Context {
     pub ui: Ui,
     /// The clock.
     pub clock: Clock,
+    /// Which checkout's campaign this is, when that is not plain: said once, when the project is used.
+    worktree: Arc<Mutex<Option<String>>>,
 }
 
 impl Context {
@@ -44,6 +47,9 @@ impl Context {
     #[must_use]
     pub fn project(&self) -> Project {
         let ui = self.ui.clone();
+        if let Some(note) = self.worktree.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            ui.note(note);
+        }
         Project::open(&self.project, self.clock.clone()).warning(move |text| ui.warn(text))
     }
 
@@ -59,15 +65,20 @@ impl Context {
     /// # Errors
     /// When it cannot be written as JSON.
     pub fn standing(&self, standing: &Standing) -> Result<Exit, Failure> {
+        self.warn_of(standing);
+        let document = serde_json::to_value(standing)
+            .map_err(|error| Failure::engine("internal", format!("cannot write where the campaign stands: {error}")))?;
+        self.answer(document, standing.text())
+    }
+
+    /// Warns of what is wrong with the campaign.
+    pub(crate) fn warn_of(&self, standing: &Standing) {
         for finding in standing.findings.iter().take(10) {
             self.ui.warn(&finding.message);
         }
         if standing.findings.len() > 10 {
             self.ui.warn(format!("and {} more; `agent-test check` tells all", standing.findings.len() - 10));
         }
-        let document = serde_json::to_value(standing)
-            .map_err(|error| Failure::engine("internal", format!("cannot write where the campaign stands: {error}")))?;
-        self.answer(document, standing.text())
     }
 
     /// Prints an answer that ends with 0: the document with `exitCode`, or the text.
@@ -131,8 +142,8 @@ impl Context {
     /// # Errors
     /// When `--project-dir` names no directory (exit 2), or the working directory is gone.
     pub fn new(globals: &Globals, ui: Ui) -> Result<Self, Failure> {
-        let project = match &globals.project_dir {
-            Some(dir) if dir.is_dir() => dir.clone(),
+        let (project, note) = match &globals.project_dir {
+            Some(dir) if dir.is_dir() => (dir.clone(), None),
             Some(dir) => {
                 return Err(Failure::usage(
                     "no_project",
@@ -144,29 +155,31 @@ impl Context {
                 let here = std::env::current_dir().map_err(|error| {
                     Failure::usage("no_project", format!("cannot tell the working directory: {error}"))
                 })?;
-                find_project(&here, &ui)
+                find_project(&here)
             }
         };
-        Ok(Self { project, ui, clock: Clock::from_env() })
+        Ok(Self { project, ui, clock: Clock::from_env(), worktree: Arc::new(Mutex::new(note)) })
     }
 }
 
 /// The project of this directory. In a linked git worktree it is that of the main checkout, so that all worktrees work on
 /// one campaign; only when that has none and the worktree has one, it is the worktree's.
-fn find_project(here: &Path, ui: &Ui) -> PathBuf {
+fn find_project(here: &Path) -> (PathBuf, Option<String>) {
     let own = find_upwards(here, None);
     let linked = Checkout::of(here).and_then(|checkout| Some((checkout.main()?, checkout.top)));
-    let Some((main, top)) = linked else { return own.unwrap_or_else(|| here.to_owned()) };
+    let Some((main, top)) = linked else { return (own.unwrap_or_else(|| here.to_owned()), None) };
     let below = here.canonicalize().ok().and_then(|here| here.strip_prefix(&top).map(Path::to_path_buf).ok());
-    let shared = find_upwards(&main.join(below.unwrap_or_default()), Some(&main)).unwrap_or_else(|| main.clone());
+    let same = below.filter(|below| below.components().next().is_some()).map_or_else(|| main.clone(), |b| main.join(b));
+    let shared = find_upwards(&same, Some(&main)).unwrap_or(main);
     match own.filter(|own| has_state(own) && !has_state(&shared)) {
         Some(own) => {
-            ui.note(format!("linked git worktree: using its own campaign in {}", own.display()));
-            own
+            let note = format!("linked git worktree: using its own campaign in {}", own.display());
+            (own, Some(note))
         }
         None => {
-            ui.note(format!("linked git worktree: using the campaign of the main checkout in {}", shared.display()));
-            shared
+            let place = shared.display();
+            let note = format!("linked git worktree: using the campaign of the main checkout in {place}");
+            (shared, Some(note))
         }
     }
 }

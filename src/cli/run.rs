@@ -35,6 +35,7 @@ pub(crate) struct CrewArgs {
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    context.warn_of(&context.project().standing()?);
     go_on(context, &args.crew)
 }
 

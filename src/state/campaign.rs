@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::handin::read_report;
+use super::handin::{oddities, read_report};
 use super::history::KeptFile;
 use super::model::{Place, State};
 use super::project::{OWN_DIR, Project, REPORTS_DIR, SCREENSHOTS_DIR};
@@ -40,6 +40,14 @@ impl Project {
                 }
                 return Ok(Initialized { created: false, kept, routes: old.counts().total_routes });
             }
+        }
+        if kept.is_none()
+            && let Some(copy) = self.keep_earlier_copy()
+        {
+            self.warn(&format!(
+                "a copy of an earlier campaign's state lay in the git directory; it is kept as `{}`",
+                copy.display()
+            ));
         }
         for folder in [REPORTS_DIR, SCREENSHOTS_DIR, OWN_DIR] {
             store::create_dir(&self.root().join(folder))?;
@@ -124,6 +132,9 @@ impl Project {
             let facts = read_report(self, route, &slug, report)?;
             let changed = state.complete(route, &facts, token, now)?;
             if changed {
+                for odd in oddities(report) {
+                    self.warn(&format!("the report `{}` of `{route}`: {odd}", report.display()));
+                }
                 self.bring(report, &self.report_path(&slug), &slug)?;
             }
             Ok(changed)

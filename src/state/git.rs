@@ -127,6 +127,16 @@ impl Project {
         }
     }
 
+    /// A campaign begins where none stands: the copy of one that was lost is put aside, so that the new one's does not
+    /// replace it. Gives back where it lies now.
+    pub(super) fn keep_earlier_copy(&self) -> Option<PathBuf> {
+        let dir = self.copy_dir()?;
+        let earlier = dir.join("earlier-state.json");
+        let text = store::read_bytes(&dir.join("state.json")).ok()?;
+        store::write_unsynced(&earlier, &text).ok()?;
+        Some(earlier)
+    }
+
     /// Puts the campaign's own files into `info/exclude` of the repository. Gives back the file when it was changed.
     ///
     /// # Errors

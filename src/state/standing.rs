@@ -134,13 +134,13 @@ impl Standing {
             _ => "done".to_owned(),
         };
         out.push_str(&format!("phase     {phase}\n"));
-        let handled = counts.tested + counts.failed;
-        out.push_str(&format!("tested    {} {handled}/{}", bar(handled, counts.total_routes), counts.total_routes));
+        let marks = bar(counts.tested, counts.failed, counts.total_routes);
+        out.push_str(&format!("tested    {marks} {}/{}", counts.tested, counts.total_routes));
         if counts.failed > 0 {
             out.push_str(&format!(" ({} could not be tested)", counts.failed));
         }
         let reviewed = counts.review_complete;
-        out.push_str(&format!("\nreviewed  {} {reviewed}/{}", bar(reviewed, counts.tested), counts.tested));
+        out.push_str(&format!("\nreviewed  {} {reviewed}/{}", bar(reviewed, 0, counts.tested), counts.tested));
         if counts.review_failed > 0 {
             out.push_str(&format!(" ({} failed)", counts.review_failed));
         }
@@ -168,11 +168,13 @@ fn or_dash(text: &str) -> &str {
     if text.is_empty() { "-" } else { text }
 }
 
-/// `[#####.....]`, understandable without colour.
-fn bar(done: usize, total: usize) -> String {
+/// `[#####x....]`, understandable without colour: done, given up, still to do.
+fn bar(done: usize, failed: usize, total: usize) -> String {
     const WIDTH: usize = 20;
-    let full = (done * WIDTH).checked_div(total).unwrap_or(0).min(WIDTH);
-    format!("[{}{}]", "#".repeat(full), ".".repeat(WIDTH - full))
+    let part = |count: usize| (count * WIDTH).checked_div(total).unwrap_or(0).min(WIDTH);
+    let full = part(done);
+    let failed = part(done + failed) - full;
+    format!("[{}{}{}]", "#".repeat(full), "x".repeat(failed), ".".repeat(WIDTH - full - failed))
 }
 
 fn commands(state: &State, next: &Next, settings: &Settings) -> Vec<NextCommand> {
