@@ -52,7 +52,10 @@ impl std::fmt::Debug for Format {
 pub const FORMATS: &[Format] = &[
     Format::of::<crate::demo::Manifest>("demo-manifest", "what is in the demo and wrong with it: `demo --manifest`"),
     Format::of::<crate::event::Event>("event", "what happens in a campaign: one line of the event log"),
-    Format::of::<crate::state::HistoryLine>("history", "what was done to a campaign: one line of .agent-test/history.jsonl"),
+    Format::of::<crate::state::HistoryLine>(
+        "history",
+        "what was done to a campaign: one line of .agent-test/history.jsonl",
+    ),
     Format::of::<crate::maze::RouteReport>(
         "route-report",
         "the maze map of one route: monkey-test-reports/{slug}.json",

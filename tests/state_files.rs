@@ -152,6 +152,7 @@ fn a_lost_state_is_rebuilt_from_the_map_and_the_reports() {
     sandbox.write("ROUTE_MAP.md", "- /a\n- /b\n- /c\n");
     sandbox.write("agent-test.toml", "base_url = \"http://127.0.0.1:9\"\n");
     for broken in [None, Some(vec![0; 64])] {
+        std::fs::remove_dir_all(sandbox.file(".agent-test")).unwrap();
         match &broken {
             None => std::fs::remove_file(sandbox.file(".monkey-test-state.json")).unwrap(),
             Some(bytes) => std::fs::write(sandbox.file(".monkey-test-state.json"), bytes).unwrap(),

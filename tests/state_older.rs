@@ -28,13 +28,16 @@ fn is_told_to_be_older(sandbox: &Sandbox) {
         let answer = sandbox.run(command).exits(2);
         assert!(answer.stderr.contains("older than the last transition known"), "{command:?}: {}", answer.stderr);
         assert!(answer.stderr.contains("check --repair --dry-run"), "{}", answer.stderr);
+        for bad in ["git ", "--force", "rm ", "--repair`"] {
+            assert!(!answer.stderr.contains(bad), "{}", answer.stderr);
+        }
     }
     let check = sandbox.run(&["check", "--json"]).exits(1).json();
     assert_eq!(check["findings"][0]["code"], "older");
     assert_eq!(sandbox.read(STATE), before);
 }
 
-// S10, S11
+// S10
 #[test]
 fn a_state_of_an_old_branch_is_noticed_and_brought_forward() {
     let sandbox = campaign(&["/a", "/b", "/c"]);

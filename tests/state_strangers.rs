@@ -26,7 +26,7 @@ fn is_refused(sandbox: &Sandbox, words: &str) {
     ] {
         let mut child =
             sandbox.command(command).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_mins(1);
         while child.try_wait().unwrap().is_none() {
             if Instant::now() > until {
                 child.kill().unwrap();
@@ -88,9 +88,11 @@ fn a_byte_order_mark_is_read_kept_and_warned_of() {
 
 #[test]
 fn a_status_word_that_nobody_knows_is_kept_and_warned_of() {
-    let text = BY_AN_AGENT
-        .replacen("\"status\": \"pass\"", "\"status\": \"mostly\"", 1)
-        .replacen("\"review_status\": \"review_pending\"", "\"review_status\": \"in_review\"", 1);
+    let text = BY_AN_AGENT.replacen("\"status\": \"pass\"", "\"status\": \"mostly\"", 1).replacen(
+        "\"review_status\": \"review_pending\"",
+        "\"review_status\": \"in_review\"",
+        1,
+    );
     let sandbox = with_state(&text);
     for word in ["mostly", "in_review"] {
         let answer = sandbox.run(&["status"]).exits(0);
@@ -199,6 +201,7 @@ fn usual_words_for_a_severity_are_understood() {
     let sandbox = campaign(&["/a"]);
     write_report(&sandbox, "/a");
     let mut odd = report("/a");
+    odd["action_tree"] = serde_json::json!({});
     odd["bugs"] = serde_json::json!([
         { "severity": "blocker", "description": "x" },
         { "severity": "High", "description": "y" },
@@ -240,8 +243,25 @@ fn settings_that_a_second_init_does_not_change_are_named() {
 fn every_route_of_the_slug_table_has_a_file_name_of_its_own_that_windows_takes() {
     let long = format!("/{}", "long-".repeat(60));
     let routes = [
-        "/con", "/CON", "/nul.txt", "/a:b", "/a?b", "/a", "/A", "/a/b", "/a_b", "/", "/root", &long, "/a%20b", "/a b",
-        "/end.", "/#/users", "/list?tab=2", "/ümlaut", "/.hidden",
+        "/con",
+        "/CON",
+        "/nul.txt",
+        "/a:b",
+        "/a?b",
+        "/a",
+        "/A",
+        "/a/b",
+        "/a_b",
+        "/",
+        "/root",
+        &long,
+        "/a%20b",
+        "/a b",
+        "/end.",
+        "/#/users",
+        "/list?tab=2",
+        "/ümlaut",
+        "/.hidden",
     ];
     let sandbox = campaign(&routes);
     let slug = |route: &str| sandbox.run(&["slug", route]).exits(0).stdout.trim().to_owned();
@@ -268,5 +288,45 @@ fn what_is_no_route_is_refused() {
     for bad in ["/a/../b", "/./a", "\\a", "http://elsewhere/x", "a\u{0}b"].iter().filter(|bad| !bad.contains('\u{0}')) {
         let answer = sandbox.run(&["add", bad, "--json"]);
         assert_eq!(answer.code, 2, "{bad}: {}", answer.stdout);
+    }
+}
+
+// S11
+#[test]
+fn what_is_derived_is_never_read_back_as_truth() {
+    let sandbox = Sandbox::new();
+    sandbox.write("routes.txt", "/a\n/b\n");
+    sandbox.run(&["discover", "--from-list", "routes.txt"]).exits(0);
+    sandbox.run(&["init", "--base-url", "http://127.0.0.1:9", "--all"]).exits(0);
+    complete(&sandbox, "/a");
+    let before = sandbox.read(STATE);
+    // An old mirror says otherwise: the map's Status column, a report of a pending route, a loop's counters.
+    sandbox.write("ROUTE_MAP.md", &sandbox.read("ROUTE_MAP.md").replace("| pending |", "| completed |"));
+    write_report(&sandbox, "/b");
+    sandbox.write(".monkey-test-loop-state.json", "{\"tested\": 0, \"pending\": 0}");
+    sandbox.write("monkey-test-reports/FINAL-REPORT.md", "# Final Report\n\nAll 2 routes are done.\n");
+    let standing = sandbox.run(&["status", "--json"]).exits(0).json();
+    assert_eq!((&standing["counts"]["tested"], &standing["counts"]["pending"]), (&1.into(), &1.into()));
+    assert_eq!(standing["phase"], "testing");
+    sandbox.run(&["init", "--base-url", "http://127.0.0.1:9", "--all"]).exits(0);
+    sandbox.run(&["check"]).exits(0);
+    assert_eq!(sandbox.read(STATE), before);
+}
+
+// S31
+#[test]
+fn with_every_warning_of_a_stranger_at_once_stdout_is_still_one_document() {
+    let sandbox = campaign(&["/a", "/b", "/c"]);
+    let old = sandbox.read(STATE);
+    complete(&sandbox, "/a");
+    let odd = old.replacen("\"pending\": 3", "\"pending\": 9", 1);
+    sandbox.write(STATE, &format!("\u{feff}{odd}"));
+    for (command, code) in [(&["status", "--json"][..], 0), (&["check", "--json"], 1), (&["claim", "--json"], 2)] {
+        let answer = sandbox.run(command).exits(code);
+        assert_eq!(answer.json()["exitCode"], code);
+    }
+    let status = sandbox.run(&["status", "--json"]);
+    for words in ["older than", "meta.pending is 9", "byte-order mark"] {
+        assert!(status.stderr.contains(words), "{words}: {}", status.stderr);
     }
 }

@@ -45,10 +45,10 @@ impl Repository {
         command.current_dir(directory).env_remove("AGENT_TEST_PROJECT_DIR").env("PATH", "/nowhere");
         command.output().expect("the built binary starts").into()
     }
+}
 
-    fn state(&self, directory: &Path) -> serde_json::Value {
-        serde_json::from_str(&std::fs::read_to_string(directory.join(".monkey-test-state.json")).unwrap()).unwrap()
-    }
+fn state(directory: &Path) -> serde_json::Value {
+    serde_json::from_str(&std::fs::read_to_string(directory.join(".monkey-test-state.json")).unwrap()).unwrap()
 }
 
 const INIT: [&str; 8] = ["init", "--base-url", "http://127.0.0.1:9", "--route", "/a", "/b", "--project", "shop"];
@@ -87,10 +87,10 @@ fn an_explicit_project_wins_and_a_worktree_with_the_only_campaign_keeps_it() {
     repository.run(&repository.main(), &[&INIT[..], &named].concat()).exits(0);
     let answer = repository.run(&linked, &["claim", "/a"]).exits(0);
     assert!(answer.stderr.contains("using its own campaign"), "{}", answer.stderr);
-    assert!(repository.state(&linked)["claims"]["/a"].is_object());
+    assert!(state(&linked)["claims"]["/a"].is_object());
     // Its copy is its own: the main checkout knows nothing of it.
     repository.run(&repository.main(), &INIT).exits(0);
-    assert_eq!(repository.state(&repository.main())["transition"], 1);
+    assert_eq!(state(&repository.main())["transition"], 1);
     let answer = repository.run(&linked, &["status", "--json"]).exits(0);
     assert!(answer.stderr.contains("main checkout"), "{}", answer.stderr);
     assert_eq!(repository.run(&linked, &[&["status", "--json"][..], &named].concat()).exits(0).json()["leased"], 1);
@@ -144,8 +144,8 @@ fn a_whole_campaign_is_worked_on_from_a_linked_worktree() {
     run(&["slug", "/a"]);
     run(&["resume", "--plan"]);
     assert!(run(&["log", "--json"]).json()["log"].as_array().unwrap().len() > 10);
-    let state = repository.state(&repository.main());
-    assert_eq!((&state["meta"]["tested"], &state["meta"]["review_complete"]), (&1.into(), &1.into()));
+    let now = state(&repository.main());
+    assert_eq!((&now["meta"]["tested"], &now["meta"]["review_complete"]), (&1.into(), &1.into()));
     assert!(repository.main().join("monkey-test-reports/a-bugs.md").is_file());
     assert!(!linked.join(".monkey-test-state.json").exists() && !linked.join(".agent-test").exists());
 }

@@ -6,9 +6,7 @@ use super::{Context, parse_routes};
 use crate::env;
 use crate::exit::{Exit, Failure};
 use crate::settings::{self, Config, Settings};
-use crate::state::{
-    ClaimPhase, ClaimRequest, DEFAULT_LEASE, Next, Project, REPORTS_DIR, SCREENSHOTS_DIR, parse_lease,
-};
+use crate::state::{ClaimPhase, ClaimRequest, DEFAULT_LEASE, Next, Project, REPORTS_DIR, SCREENSHOTS_DIR, parse_lease};
 
 /// Which routes, for what, for how long.
 #[derive(clap::Args, Debug)]

@@ -52,10 +52,6 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             "problems": map.problems,
             "kept": kept,
         }),
-        format!(
-            "{ROUTE_MAP}: {} in {}",
-            counted(map.routes.len(), "route"),
-            counted(map.categories.len(), "category")
-        ),
+        format!("{ROUTE_MAP}: {} in {}", counted(map.routes.len(), "route"), counted(map.categories.len(), "category")),
     )
 }

@@ -64,9 +64,12 @@ fn table(lines: &[HistoryLine]) -> String {
         .iter()
         .map(|line| [line.seq.to_string(), stamp(line.at), line.event.to_string(), line.who.name(), about(line)])
         .collect();
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
     let [number, at, event, who] = [width(0), width(1), width(2), width(3)];
-    let lines = rows.iter().map(|[a, b, c, d, e]| format!("{a:>number$}  {b:<at$}  {c:<event$}  {d:<who$}  {e}").trim_end().to_owned());
+    let lines = rows
+        .iter()
+        .map(|[a, b, c, d, e]| format!("{a:>number$}  {b:<at$}  {c:<event$}  {d:<who$}  {e}").trim_end().to_owned());
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::StateError;
 use super::entry::ReviewStatus;
 use super::handin::read_report;
 use super::model::{SCHEMA_VERSION, State};
 use super::project::{Project, REPORTS_DIR};
-use super::StateError;
 use crate::route::Route;
 use crate::store::{self, FileKind};
 
@@ -86,7 +86,12 @@ fn own_findings(state: &State) -> Vec<Finding> {
         findings.push(Finding::new("status_word", Some(&route), message, None));
     }
     if state.journal.byte_order_mark {
-        findings.push(Finding::new("byte_order_mark", None, "the state begins with a byte-order mark: it is kept".into(), None));
+        findings.push(Finding::new(
+            "byte_order_mark",
+            None,
+            "the state begins with a byte-order mark: it is kept".into(),
+            None,
+        ));
     }
     let latest = state.completed.iter().filter_map(|entry| entry.tested_at);
     let latest = latest.chain(state.failed.iter().filter_map(|entry| entry.failed_at)).max();

@@ -29,7 +29,7 @@ fn sides(text: &str) -> Option<(Side, Side)> {
         match place {
             In::Both if line.starts_with("<<<<<<<") => {
                 conflicts += 1;
-                ours.name = line.trim_start_matches('<').trim().to_owned();
+                ours.name = label(line);
                 place = In::Ours;
                 continue;
             }
@@ -42,7 +42,7 @@ fn sides(text: &str) -> Option<(Side, Side)> {
                 continue;
             }
             In::Theirs if line.starts_with(">>>>>>>") => {
-                theirs.name = line.trim_start_matches('>').trim().to_owned();
+                theirs.name = label(line);
                 place = In::Both;
                 continue;
             }
@@ -58,6 +58,11 @@ fn sides(text: &str) -> Option<(Side, Side)> {
         }
     }
     (conflicts > 0 && place == In::Both).then_some((ours, theirs))
+}
+
+/// What a mark calls its side.
+fn label(line: &str) -> String {
+    line.trim_start_matches(['<', '>']).trim().to_owned()
 }
 
 fn read(side: &Side) -> Option<State> {

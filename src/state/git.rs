@@ -92,7 +92,8 @@ impl Project {
     fn copy_dir(&self) -> Option<PathBuf> {
         let checkout = Checkout::of(self.root())?;
         let below = self.below_top(&checkout)?;
-        let name = if below.is_empty() { "root".to_owned() } else { store::sha256_hex(below).chars().take(16).collect() };
+        let name =
+            if below.is_empty() { "root".to_owned() } else { store::sha256_hex(below).chars().take(16).collect() };
         Some(checkout.git_dir.join("agent-test").join(name))
     }
 
@@ -114,8 +115,7 @@ impl Project {
     pub(super) fn keep_copy(&self, state: &State, text: &str, now: DateTime<Utc>) {
         let Some(dir) = self.copy_dir() else { return };
         let phase = phase_of(state);
-        let due =
-            read_known(&dir).is_none_or(|known| known.phase != phase || (now - known.at).abs() >= COPY_EVERY);
+        let due = read_known(&dir).is_none_or(|known| known.phase != phase || (now - known.at).abs() >= COPY_EVERY);
         if !due {
             return;
         }

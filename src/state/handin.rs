@@ -100,10 +100,7 @@ pub(super) fn oddities(path: &Path) -> Vec<String> {
             && !words.contains(&word.as_str())
         {
             words.push(word);
-            odd.push(format!(
-                "its severity `{word}` is none of {}: it counts as minor",
-                Severity::WORDS.join(", ")
-            ));
+            odd.push(format!("its severity `{word}` is none of {}: it counts as minor", Severity::WORDS.join(", ")));
         }
     }
     odd

@@ -220,9 +220,10 @@ pub struct LogFilter {
 impl LogFilter {
     fn takes(&self, line: &HistoryLine) -> bool {
         let of_route = self.route.as_ref().is_none_or(|route| line.routes.contains(route));
-        let of_worker = self.worker.as_ref().is_none_or(|worker| {
-            line.who.worker.as_ref() == Some(worker) || line.who.session.as_ref() == Some(worker)
-        });
+        let of_worker = self
+            .worker
+            .as_ref()
+            .is_none_or(|worker| line.who.worker.as_ref() == Some(worker) || line.who.session.as_ref() == Some(worker));
         of_route && of_worker
     }
 }
@@ -310,7 +311,7 @@ impl Project {
         let rest = bytes.get(cut..).unwrap_or_default();
         let kept = rest.iter().position(|byte| *byte == b'\n').and_then(|end| rest.get(end + 1..)).unwrap_or_default();
         let gone = bytes.len() - kept.len();
-        let count = bytes.get(..gone).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
+        let count = bytes.get(..gone).unwrap_or_default().split(|byte| *byte == b'\n').count().saturating_sub(1);
         let first = kept.split(|byte| *byte == b'\n').find_map(|line| serde_json::from_slice::<Numbered>(line).ok());
         let line = HistoryLine {
             seq: first.as_ref().map_or(last.seq, |line| line.seq.saturating_sub(1)),

@@ -13,7 +13,12 @@
 //! 7. Slugs are unique, also without regard to case.
 //!
 //! What a transition does not touch keeps its bytes: unknown keys at any depth, the order of keys, the text of numbers.
-//! Our own keys (`claims`, `attempts`, `slugs`, `settings`, `scope`, `dropped`, `final_report`) are optional.
+//! Our own keys (`claims`, `attempts`, `slugs`, `settings`, `scope`, `dropped`, `final_report`, `transition`) are optional.
+//!
+//! Each transition has a number and writes one line of history after the state (`history.rs`; a failure there is a
+//! warning). The number tells an older state that was brought back (`age.rs`). Leases end by the boot clock where it can
+//! be compared, else by the wall clock (`boot.rs`). Linked git worktrees share the main checkout's campaign, and a copy of
+//! the state lies in the git directory (`git.rs`): it is offered by a repair and never read as truth.
 
 mod age;
 mod boot;

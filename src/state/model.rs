@@ -144,7 +144,17 @@ impl State {
                 top.set_text(key, String::new());
             }
         }
-        Ok(Self { top, meta, completed, failed, pending, claims, attempts, changed: false, journal: Journal::default() })
+        Ok(Self {
+            top,
+            meta,
+            completed,
+            failed,
+            pending,
+            claims,
+            attempts,
+            changed: false,
+            journal: Journal::default(),
+        })
     }
 
     /// The whole file.

@@ -47,7 +47,13 @@ pub(super) fn began_since(project: &Project, after: u64) -> Result<Option<(State
         Change::Init => true,
         _ => after == 0,
     };
-    let Some(line) = lines.iter().rev().filter(|line| line.seq > after || after == 0).filter(firm).find(has_ground) else {
+    let Some(line) = lines
+        .iter()
+        .rev()
+        .filter(|line| line.seq > after || after == 0)
+        .filter(firm)
+        .find(|line| line.ground.is_some())
+    else {
         return Ok(None);
     };
     let Some(ground) = line.ground.clone().filter(|ground| !ground.routes.is_empty()) else { return Ok(None) };
@@ -63,21 +69,14 @@ pub(super) fn began_since(project: &Project, after: u64) -> Result<Option<(State
         state.fail(&failure.route, &failure.error, None, line.at)?;
     }
     state.top.set(super::age::TRANSITION, &line.seq);
-    let mut action = format!(
-        "rebuild the state from the history of {}: {}",
-        stamp(line.at),
-        counted(request.routes.len(), "route")
-    );
+    let mut action =
+        format!("rebuild the state from the history of {}: {}", stamp(line.at), counted(request.routes.len(), "route"));
     if line.event != Change::Init {
         // That ground says which routes there are, not which were completed: reports do.
         let (completed, _) = super::rebuild::complete_from_reports(project, &mut state)?;
         action.push_str(&format!(", {completed} completed with their reports"));
     }
     Ok(Some((state, action)))
-}
-
-fn has_ground(line: &&HistoryLine) -> bool {
-    line.ground.is_some()
 }
 
 /// `2 completed, 1 failed, 3 pending`.
@@ -139,7 +138,10 @@ fn again(
     let one = std::slice::from_ref(route);
     let detail = line.detail.as_deref().unwrap_or_default();
     let place = state.place(route);
-    if matches!(line.event, Change::Complete | Change::Fail | Change::Drop | Change::ReviewComplete | Change::ReviewFail) {
+    if matches!(
+        line.event,
+        Change::Complete | Change::Fail | Change::Drop | Change::ReviewComplete | Change::ReviewFail
+    ) {
         state.drop_lease(route);
     }
     match (&line.event, place) {

@@ -55,7 +55,11 @@ impl State {
         }
         self.check_token(doing, route, token, now)?;
         self.begin(Change::Complete, std::slice::from_ref(route), token);
-        self.note(format!("{}, {}", facts.status, counted(usize::try_from(facts.bugs_count).unwrap_or(usize::MAX), "bug")));
+        self.note(format!(
+            "{}, {}",
+            facts.status,
+            counted(usize::try_from(facts.bugs_count).unwrap_or(usize::MAX), "bug")
+        ));
         let route = self.take_pending(route);
         let key = route.key().into_owned();
         // A route that was tested before gets its old entry back, with whatever another writer had put into it.

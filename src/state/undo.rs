@@ -89,9 +89,7 @@ impl Project {
             return refuse("a later transition did not reach the history".into());
         }
         if state.left(undo) != undo.left {
-            return refuse(
-                "what it touched was changed since, by a heartbeat or by hand".into(),
-            );
+            return refuse("what it touched was changed since, by a heartbeat or by hand".into());
         }
         for touched in undo.routes.iter().filter(|touched| touched.list.is_none()) {
             if touched.claim.is_none() && state.claims.get(&touched.route.key()).is_some() {
@@ -142,12 +140,25 @@ mod tests {
     fn line(seq: u64, event: Change, undid: Option<u64>) -> HistoryLine {
         let at = chrono::DateTime::UNIX_EPOCH;
         let (who, routes) = (Who::default(), Vec::new());
-        HistoryLine { seq, at, event, routes, detail: None, who, before: None, after: None, undid, ground: None, undo: None }
+        HistoryLine {
+            seq,
+            at,
+            event,
+            routes,
+            detail: None,
+            who,
+            before: None,
+            after: None,
+            undid,
+            ground: None,
+            undo: None,
+        }
     }
 
     #[test]
     fn heartbeats_and_what_was_taken_back_are_passed_over() {
-        let mut lines = vec![line(1, Change::Init, None), line(2, Change::Claim, None), line(3, Change::Complete, None)];
+        let mut lines =
+            vec![line(1, Change::Init, None), line(2, Change::Claim, None), line(3, Change::Complete, None)];
         assert_eq!(target(&lines).map(|line| line.seq), Some(3));
         lines.push(line(4, Change::Heartbeat, None));
         lines.push(line(5, Change::Undo, Some(3)));
