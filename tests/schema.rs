@@ -178,7 +178,7 @@ fn without_a_name_the_formats_are_listed() {
     state          where a campaign stands: .monkey-test-state.json
     ");
     let json = sandbox.run(&["schema", "--json"]).exits(0).json();
-    assert_eq!(json["formats"][2]["name"], "route-report");
+    assert_eq!(json["formats"][2]["name"], "history");
 }
 
 #[test]

@@ -237,6 +237,7 @@ fn a_state_that_is_a_link_out_of_the_project_is_not_written() {
     assert_eq!(outside.read("s.json"), before);
 }
 
+// S28
 #[test]
 fn a_session_that_merely_ends_completes_nothing() {
     let sandbox = started(1);
@@ -251,6 +252,7 @@ fn a_session_that_merely_ends_completes_nothing() {
     assert_eq!(state(&sandbox)["meta"]["tested"], 0);
 }
 
+// S20
 #[test]
 fn a_lease_that_ran_out_frees_its_route_and_its_token_is_dead() {
     let sandbox = started(1);

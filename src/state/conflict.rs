@@ -71,7 +71,11 @@ fn read(side: &Side) -> Option<State> {
 
 /// What each side has, one line each; nothing when there is no conflict.
 pub(super) fn told_sides(text: &str) -> Vec<String> {
-    let Some((ours, theirs)) = sides(text) else { return Vec::new() };
+    let Some((ours, theirs)) = sides(text) else {
+        let marked = text.contains("<<<<<<<") || text.contains(">>>>>>>");
+        let why = "which side of the merge has what: its marks are not as git writes them";
+        return if marked { vec![why.to_owned()] } else { Vec::new() };
+    };
     let line = |side: &Side| match read(side) {
         Some(state) => {
             let number = state.transition().map_or(String::new(), |number| format!(", transition {number}"));
