@@ -78,6 +78,20 @@ fn log_is_filtered_by_route_and_worker_and_limited() {
 }
 
 #[test]
+fn log_shows_where_the_file_was_edited_by_hand() {
+    let sandbox = campaign(&["/a", "/b"]);
+    sandbox.run(&["fail", "/a", "--error", "e"]).exits(0);
+    sandbox.write(".monkey-test-state.json", &sandbox.read(".monkey-test-state.json").replace("shop", "store"));
+    sandbox.run(&["fail", "/b", "--error", "e"]).exits(0);
+    let log = sandbox.run(&["log", "--json"]).exits(0).json();
+    let edited: Vec<bool> =
+        log["log"].as_array().unwrap().iter().map(|line| line["editedBefore"].as_bool().unwrap()).collect();
+    assert_eq!(edited, [false, false, true]);
+    let text = sandbox.run(&["log"]).exits(0).stdout;
+    assert!(text.lines().nth(2).unwrap().contains("edited by something else"), "{text}");
+}
+
+#[test]
 fn undo_takes_each_kind_of_transition_back_and_leaves_the_reports() {
     let sandbox = campaign(&["/a", "/b", "/c"]);
     let mut commands: Vec<Vec<String>> = Vec::new();

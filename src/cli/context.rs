@@ -46,11 +46,16 @@ impl Context {
     /// The project's state and files; what is odd about them is warned of.
     #[must_use]
     pub fn project(&self) -> Project {
+        self.say_worktree();
         let ui = self.ui.clone();
-        if let Some(note) = self.worktree.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            ui.note(note);
-        }
         Project::open(&self.project, self.clock.clone()).warning(move |text| ui.warn(text))
+    }
+
+    /// Says once which checkout's project this is, in a linked git worktree.
+    pub(crate) fn say_worktree(&self) {
+        if let Some(note) = self.worktree.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            self.ui.note(note);
+        }
     }
 
     /// A file that the caller names: from the working directory, or else from the project root.

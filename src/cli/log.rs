@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Context, parse_route};
 use crate::exit::{Exit, Failure};
-use crate::state::{HistoryLine, LogFilter, stamp};
+use crate::state::{HistoryLine, LogFilter, Logged, stamp};
 
 /// Show what was done to the campaign: when, by whom, what
 ///
@@ -37,7 +37,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     // What undo and repair need is for them.
     let documents: Vec<_> = lines
         .iter()
-        .map(|line| {
+        .map(|Logged { line, edited_before }| {
             json!({
                 "seq": line.seq,
                 "at": line.at,
@@ -49,6 +49,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
                 "after": line.after,
                 "undid": line.undid,
                 "canBeUndone": line.undo.is_some(),
+                "editedBefore": edited_before,
             })
         })
         .collect();
@@ -59,18 +60,23 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     context.answer(json!({ "log": documents }), table(&lines))
 }
 
-fn table(lines: &[HistoryLine]) -> String {
-    let rows: Vec<[String; 5]> = lines
-        .iter()
-        .map(|line| [line.seq.to_string(), stamp(line.at), line.event.to_string(), line.who.name(), about(line)])
-        .collect();
-    let width =
-        |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|c| c.chars().count()).max().unwrap_or(0);
+fn table(lines: &[Logged]) -> String {
+    let row = |line: &HistoryLine| {
+        [line.seq.to_string(), stamp(line.at), line.event.to_string(), line.who.name(), about(line)]
+    };
+    let rows: Vec<([String; 5], bool)> = lines.iter().map(|shown| (row(&shown.line), shown.edited_before)).collect();
+    let width = |column: usize| {
+        rows.iter().filter_map(|(row, _)| row.get(column)).map(|text| text.chars().count()).max().unwrap_or(0)
+    };
     let [number, at, event, who] = [width(0), width(1), width(2), width(3)];
-    let lines = rows
-        .iter()
-        .map(|[a, b, c, d, e]| format!("{a:>number$}  {b:<at$}  {c:<event$}  {d:<who$}  {e}").trim_end().to_owned());
-    lines.collect::<Vec<_>>().join("\n")
+    let mut out = Vec::new();
+    for ([a, b, c, d, e], edited) in &rows {
+        if *edited {
+            out.push(format!("{:>number$}  the state file was edited by something else here", "-"));
+        }
+        out.push(format!("{a:>number$}  {b:<at$}  {c:<event$}  {d:<who$}  {e}").trim_end().to_owned());
+    }
+    out.join("\n")
 }
 
 /// The routes, at most three by name, and the detail.

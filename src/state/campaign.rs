@@ -41,7 +41,8 @@ impl Project {
                 return Ok(Initialized { created: false, kept, routes: old.counts().total_routes });
             }
         }
-        if kept.is_none()
+        // `force` begins anew on purpose.
+        if !request.force
             && let Some(copy) = self.keep_earlier_copy()
         {
             self.warn(&format!(

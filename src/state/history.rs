@@ -228,6 +228,15 @@ impl LogFilter {
     }
 }
 
+/// A line as it is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Logged {
+    /// The line.
+    pub line: HistoryLine,
+    /// Whether the state file was changed by something else between the transition before and this one.
+    pub edited_before: bool,
+}
+
 /// The number of a line without reading the rest of it.
 #[derive(Deserialize)]
 struct Numbered {
@@ -278,8 +287,16 @@ impl Project {
     ///
     /// # Errors
     /// As [`Project::history`].
-    pub fn log(&self, filter: &LogFilter) -> Result<Vec<HistoryLine>, StateError> {
-        let mut lines: Vec<HistoryLine> = self.history()?.into_iter().filter(|line| filter.takes(line)).collect();
+    pub fn log(&self, filter: &LogFilter) -> Result<Vec<Logged>, StateError> {
+        let mut last: Option<(u64, Option<String>)> = None;
+        let shown = self.history()?.into_iter().map(|line| {
+            let edited_before = last.as_ref().is_some_and(|(seq, after)| {
+                line.seq == seq + 1 && line.before.is_some() && after.is_some() && line.before != *after
+            });
+            last = Some((line.seq, line.after.clone()));
+            Logged { line, edited_before }
+        });
+        let mut lines: Vec<Logged> = shown.filter(|shown| filter.takes(&shown.line)).collect();
         if let Some(limit) = filter.limit {
             lines.drain(..lines.len().saturating_sub(limit));
         }

@@ -55,7 +55,7 @@ pub use entry::{Completed, CompletedFacts, Failed, Pending, ReviewStatus};
 pub use error::StateError;
 pub use git::Checkout;
 pub use handin::count_operations;
-pub use history::{Change, Ground, GroundFailure, HistoryLine, KeptFile, LogFilter, Undo, Who};
+pub use history::{Change, Ground, GroundFailure, HistoryLine, KeptFile, LogFilter, Logged, Undo, Who};
 pub use journal::Touched;
 pub use model::{Attempts, Counts, FinalReport, Place, SCHEMA_VERSION, State, stamp};
 pub use next::{Next, digest, digest_in, digest_line, next};

@@ -91,11 +91,6 @@ impl Project {
         if state.left(undo) != undo.left {
             return refuse("what it touched was changed since, by a heartbeat or by hand".into());
         }
-        for touched in undo.routes.iter().filter(|touched| touched.list.is_none()) {
-            if touched.claim.is_none() && state.claims.get(&touched.route.key()).is_some() {
-                return refuse(format!("a worker holds `{}` now", touched.route));
-            }
-        }
         let mut restored = Vec::new();
         for file in &undo.files {
             let (was, copy) = (self.root().join(&file.was), self.root().join(&file.copy));
