@@ -83,7 +83,8 @@ pub fn size(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |data| data.len())
 }
 
-/// Puts a copy in place by a rename, without syncing it: for what can be made again.
+/// Puts a copy in place by a rename, without syncing it: for what can be made again. The caller holds a lock, so what a
+/// killed writer left under the one temporary name is written over.
 ///
 /// # Errors
 /// [`StoreError::Write`], [`StoreError::Symlink`].
@@ -94,9 +95,12 @@ pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let fail = |source| StoreError::Write { path: path.into(), source };
     let folder = path.parent().unwrap_or(Path::new("."));
     super::create_dir(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder).map_err(fail)?;
-    file.write_all(bytes).map_err(fail)?;
-    file.persist(path).map_err(|error| fail(error.error))?;
+    let new = path.with_added_extension("new");
+    if new.is_symlink() {
+        super::remove_file(&new)?;
+    }
+    std::fs::write(&new, bytes).map_err(fail)?;
+    std::fs::rename(&new, path).map_err(fail)?;
     Ok(())
 }
 
