@@ -33,6 +33,8 @@ pub const LOG: &str = "AGENT_TEST_LOG";
 pub const SESSION: &str = "AGENT_TEST_SESSION";
 /// Tests only: the clock stands at this RFC 3339 time.
 pub const TEST_NOW: &str = "AGENT_TEST_INTERNAL_NOW";
+/// Tests only: the clock since the machine's start stands at this `ID:MILLISECONDS`.
+pub const TEST_BOOT: &str = "AGENT_TEST_INTERNAL_BOOT";
 /// The origin's names, read after ours.
 pub const MONKEY_BASE_URL: &str = "MONKEY_TEST_BASE_URL";
 /// The origin's user name.

@@ -14,7 +14,7 @@
 //! | 3 | [`report`] | per-route bug reports, FINAL-REPORT (Markdown, HTML), JUnit; the review |
 //! | 3 | [`demo`] | the embedded demo application, its list of what is there and what is wrong, and the score |
 //! | 2 | [`browser`] | WebDriver sessions and the driver process; the screen; evidence; the guard at the network |
-//! | 1 | [`state`] | `.monkey-test-state.json`: its types, transitions, invariants, what comes next, repair |
+//! | 1 | [`state`] | `.monkey-test-state.json`: its types, transitions, invariants, what comes next, history, repair |
 //! | 1 | [`settings`] | what a campaign is told, and where it is told from |
 //! | 1 | [`route`] | route, slug, ROUTE_MAP.md, selection |
 //! | 1 | [`maze`] | the route report with its action tree |

@@ -53,6 +53,10 @@ pub const FORMATS: &[Format] = &[
     Format::of::<crate::demo::Manifest>("demo-manifest", "what is in the demo and wrong with it: `demo --manifest`"),
     Format::of::<crate::verify::DiffReport>("diff", "what changed between two runs: `diff --json`"),
     Format::of::<crate::event::Event>("event", "what happens in a campaign: one line of the event log"),
+    Format::of::<crate::state::HistoryLine>(
+        "history",
+        "what was done to a campaign: one line of .agent-test/history.jsonl",
+    ),
     Format::of::<crate::maze::RouteReport>(
         "route-report",
         "the maze map of one route: monkey-test-reports/{slug}.json",

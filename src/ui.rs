@@ -188,6 +188,20 @@ fn tame(text: &str) -> Cow<'_, str> {
     if text.contains(wild) { Cow::Owned(text.replace(wild, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
+/// `1 bug`, `2 bugs`, `3 categories`, `4 classes`.
+#[must_use]
+pub fn counted(count: usize, word: &str) -> String {
+    if count == 1 {
+        return format!("1 {word}");
+    }
+    let before_y = word.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']));
+    match before_y {
+        Some(stem) => format!("{count} {stem}ies"),
+        None if word.ends_with('s') => format!("{count} {word}es"),
+        None => format!("{count} {word}s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,5 +211,11 @@ mod tests {
         let told = tame("esc \u{1b}[31mRED\u{1b}]0;pwn\u{7} and\tmore\nlines");
         assert!(!told.contains('\u{1b}') && !told.contains('\u{7}'));
         assert!(told.contains("RED") && told.contains("\tmore\nlines"));
+    }
+
+    #[test]
+    fn one_is_counted_apart() {
+        let words = [counted(1, "category"), counted(2, "category"), counted(0, "bug"), counted(2, "day")];
+        assert_eq!(words, ["1 category", "2 categories", "0 bugs", "2 days"]);
     }
 }

@@ -55,7 +55,7 @@ fn run(line: &str) {
     match words[0] {
         "complete" => report = write_report(&sandbox, "/a"),
         "requeue" | "review" => drop(complete(&sandbox, "/a")),
-        "retry" => drop(sandbox.run(&["fail", "/a", "--error", "e"]).exits(0)),
+        "retry" | "undo" => drop(sandbox.run(&["fail", "/a", "--error", "e"]).exits(0)),
         "add" => drop(sandbox.run(&["drop", "/a"]).exits(0)),
         _ if words.contains(&"review") => drop(complete(&sandbox, "/a")),
         _ => {}

@@ -57,6 +57,7 @@ fn a_state_that_an_agent_wrote_is_read_and_check_complains_only_of_missing_repor
     assert_eq!(sandbox.read(".monkey-test-state.json"), BY_AN_AGENT);
 }
 
+// S27
 #[test]
 fn unknown_keys_stay_unchanged_and_in_their_place_through_every_transition() {
     let commands: [&[&str]; 9] = [
@@ -117,6 +118,7 @@ fn broken_json_is_refused_with_line_and_column_and_can_be_mended() {
     assert_eq!(state["failed"][0]["error"], "Login expired");
 }
 
+// S17
 #[test]
 fn a_merge_conflict_is_called_one() {
     let sandbox = refuses(CONFLICT.as_bytes(), &["merge conflict", "line 59"]);
@@ -124,6 +126,7 @@ fn a_merge_conflict_is_called_one() {
     assert_eq!(answer.json()["error"]["code"], "merge_conflict");
 }
 
+// S23
 #[test]
 fn what_a_power_loss_leaves_is_refused_and_never_replaced_by_an_empty_state() {
     refuses(&vec![0; BY_AN_AGENT.len()], &["NUL"]);
@@ -135,6 +138,7 @@ fn what_a_power_loss_leaves_is_refused_and_never_replaced_by_an_empty_state() {
     refuses(&[BY_AN_AGENT.as_bytes(), &[0, 0, 0][..]].concat(), &["line 65"]);
 }
 
+// S23
 #[test]
 fn garbage_after_the_end_is_taken_off_by_a_repair() {
     let sandbox = with_state(&format!("{BY_AN_AGENT}ed\": 3}}\n"));
@@ -152,6 +156,7 @@ fn a_lost_state_is_rebuilt_from_the_map_and_the_reports() {
     sandbox.write("ROUTE_MAP.md", "- /a\n- /b\n- /c\n");
     sandbox.write("agent-test.toml", "base_url = \"http://127.0.0.1:9\"\n");
     for broken in [None, Some(vec![0; 64])] {
+        std::fs::remove_dir_all(sandbox.file(".agent-test")).unwrap();
         match &broken {
             None => std::fs::remove_file(sandbox.file(".monkey-test-state.json")).unwrap(),
             Some(bytes) => std::fs::write(sandbox.file(".monkey-test-state.json"), bytes).unwrap(),
@@ -186,6 +191,7 @@ fn a_state_in_review_names_the_route_that_waits() {
     assert_eq!(standing["freeRoutes"], serde_json::json!(["/settings/p1"]));
 }
 
+// S27
 #[test]
 fn a_newer_state_is_read_and_never_written() {
     let newer = BY_AN_AGENT.replacen("\"meta\": {", "\"meta\": {\n    \"schema_version\": 99,", 1);
@@ -211,6 +217,7 @@ fn without_a_state_every_command_says_so_and_leaves_nothing_behind() {
     assert_eq!(std::fs::read_dir(sandbox.path()).unwrap().count(), 1);
 }
 
+// S31
 #[test]
 fn with_every_warning_at_once_stdout_is_still_one_document() {
     let text = COUNTERS
@@ -229,6 +236,7 @@ fn with_every_warning_at_once_stdout_is_still_one_document() {
     }
 }
 
+// S30
 #[test]
 fn no_refusal_holds_a_command_that_destroys() {
     for (text, command) in [

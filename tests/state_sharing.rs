@@ -107,10 +107,11 @@ fn every_changing_command_takes_part_in_the_same_lock() {
 fn a_process_killed_while_it_holds_the_lock_leaves_nothing_locked() {
     let sandbox = started(2);
     let text = sandbox.read(".monkey-test-state.json");
-    // Reading a pipe nobody writes to keeps the command inside its transaction.
-    std::fs::remove_file(sandbox.file(".monkey-test-state.json")).unwrap();
-    let made = std::process::Command::new("mkfifo").arg(sandbox.file(".monkey-test-state.json")).status().unwrap();
-    assert!(made.success());
+    // A state that is large enough to keep the command inside its transaction for a while.
+    let many: Vec<String> = (0..60_000).map(|n| format!("/many/{n}")).collect();
+    let mut large: serde_json::Value = serde_json::from_str(&text).unwrap();
+    large["pending"] = many.into();
+    sandbox.write(".monkey-test-state.json", &large.to_string());
     let mut holder = start(&sandbox, &["claim", "--batch", "1"]);
     let lock = std::fs::File::options().write(true).open(sandbox.file(".monkey-test-state.lock")).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -119,17 +120,23 @@ fn a_process_killed_while_it_holds_the_lock_leaves_nothing_locked() {
         assert!(Instant::now() < deadline, "the command never took the lock");
         std::thread::yield_now();
     }
-    let mut waiting = sandbox.command(&["fail", "/r1", "--error", "e"]);
-    waiting.env("AGENT_TEST_LOCK_TIMEOUT", "0.2");
-    let waiting: Answer = waiting.output().unwrap().into();
-    assert!(waiting.code == 3 && waiting.stderr.contains("AGENT_TEST_LOCK_TIMEOUT"), "{}", waiting.stderr);
     holder.kill().unwrap();
     holder.wait().unwrap();
-    std::fs::remove_file(sandbox.file(".monkey-test-state.json")).unwrap();
     sandbox.write(".monkey-test-state.json", &text);
     let start = Instant::now();
     sandbox.run(&["claim"]).exits(0);
     assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_command_that_waits_too_long_for_the_lock_says_how_to_wait_longer() {
+    let sandbox = started(2);
+    let lock = std::fs::File::options().write(true).open(sandbox.file(".monkey-test-state.lock")).unwrap();
+    lock.lock().unwrap();
+    let mut waiting = sandbox.command(&["fail", "/r1", "--error", "e"]);
+    waiting.env("AGENT_TEST_LOCK_TIMEOUT", "0.2");
+    let waiting: Answer = waiting.output().unwrap().into();
+    assert!(waiting.code == 3 && waiting.stderr.contains("AGENT_TEST_LOCK_TIMEOUT"), "{}", waiting.stderr);
 }
 
 #[cfg(unix)]
@@ -230,6 +237,7 @@ fn a_state_that_is_a_link_out_of_the_project_is_not_written() {
     assert_eq!(outside.read("s.json"), before);
 }
 
+// S28
 #[test]
 fn a_session_that_merely_ends_completes_nothing() {
     let sandbox = started(1);
@@ -244,6 +252,7 @@ fn a_session_that_merely_ends_completes_nothing() {
     assert_eq!(state(&sandbox)["meta"]["tested"], 0);
 }
 
+// S20
 #[test]
 fn a_lease_that_ran_out_frees_its_route_and_its_token_is_dead() {
     let sandbox = started(1);

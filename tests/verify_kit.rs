@@ -49,7 +49,8 @@ impl App {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (mode, log, saves) = (Arc::new(Mutex::new(mode)), Arc::<Mutex<Vec<String>>>::default(), AtomicUsize::new(0));
+        let (mode, log, saves) =
+            (Arc::new(Mutex::new(mode)), Arc::<Mutex<Vec<String>>>::default(), AtomicUsize::new(0));
         let (asked, saves) = (log.clone(), Arc::new(saves));
         let state = mode.clone();
         let app = Router::new().fallback(move |uri: Uri| {
@@ -82,9 +83,13 @@ fn answer(mode: Mode, path: &str, saves: &AtomicUsize) -> Response {
             _ => "{}".into_response(),
         },
         "/api/keep" if mode == Mode::Elsewhere => fails,
-        "/login" => html("<title>Sign in</title><form><input name=u><input type=password><button>Go</button></form>".to_owned()),
+        "/login" => {
+            html("<title>Sign in</title><form><input name=u><input type=password><button>Go</button></form>".to_owned())
+        }
         _ if path.starts_with("/api/") => "{}".into_response(),
-        _ if mode == Mode::Maintenance => html("<title>Sorry</title><h1>Down for maintenance</h1><p>We will be back soon.".to_owned()),
+        _ if mode == Mode::Maintenance => {
+            html("<title>Sorry</title><h1>Down for maintenance</h1><p>We will be back soon.".to_owned())
+        }
         _ if mode == Mode::Login => (StatusCode::FOUND, [(header::LOCATION, "/login")]).into_response(),
         "/notes" => html(page(mode)),
         _ => StatusCode::NOT_FOUND.into_response(),

@@ -6,7 +6,7 @@ use super::{Context, parse_routes};
 use crate::env;
 use crate::exit::{Exit, Failure};
 use crate::settings::{self, Config, Settings};
-use crate::state::{ClaimPhase, ClaimRequest, DEFAULT_LEASE, REPORTS_DIR, SCREENSHOTS_DIR, parse_lease};
+use crate::state::{ClaimPhase, ClaimRequest, DEFAULT_LEASE, Next, Project, REPORTS_DIR, SCREENSHOTS_DIR, parse_lease};
 
 /// Which routes, for what, for how long.
 #[derive(clap::Args, Debug)]
@@ -57,7 +57,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let request = ClaimRequest { routes, batch: batch as usize, phase, worker, lease };
     let claims = project.claim(&request)?;
     if claims.is_empty() {
-        context.ui.note("no route is free to claim; `agent-test status` shows what the campaign waits for");
+        return nothing(context, &project, &request);
     }
     let documents: Vec<_> = claims
         .iter()
@@ -76,9 +76,28 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         .collect();
     let lines: Vec<String> = claims.iter().map(|claim| format!("{}  {}", claim.token, claim.route)).collect();
     let document = json!({ "claims": documents, "worker": request.worker });
-    if lines.is_empty() {
-        context.ui.json(&json!({ "claims": [], "worker": request.worker, "exitCode": 0 }));
-        return Ok(Exit::Ok);
-    }
     context.answer(document, lines.join("\n"))
+}
+
+/// Nothing is free: says what the campaign waits for, and what to claim in its phase.
+fn nothing(context: &Context, project: &Project, request: &ClaimRequest) -> Result<Exit, Failure> {
+    let next = project.next(&project.read()?)?;
+    let review = matches!(&next, Next::Review { free, .. } if !free.is_empty()) && request.phase != ClaimPhase::Review;
+    let testing = matches!(&next, Next::Testing { free, .. } if !free.is_empty());
+    let hint = if review {
+        "nothing is left to test; take routes to review with `agent-test claim --phase review`"
+    } else if testing && request.phase == ClaimPhase::Review {
+        "nothing waits for review yet; take routes to test with `agent-test claim`"
+    } else {
+        "no route is free to claim; `agent-test status` shows what the campaign waits for"
+    };
+    context.ui.note(hint);
+    context.ui.json(&json!({
+        "claims": [],
+        "worker": request.worker,
+        "phase": next.phase(),
+        "hint": hint,
+        "exitCode": 0,
+    }));
+    Ok(Exit::Ok)
 }

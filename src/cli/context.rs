@@ -1,12 +1,13 @@
 //! What every command needs: the project, the printer, the clock.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 
 use crate::exit::{Exit, Failure};
 use crate::route::Route;
-use crate::state::{Project, Standing};
+use crate::state::{Checkout, Project, STATE_FILE, Standing};
 use crate::store::Clock;
 use crate::ui::Ui;
 
@@ -37,14 +38,24 @@ pub struct Context {
     pub ui: Ui,
     /// The clock.
     pub clock: Clock,
+    /// Which checkout's campaign this is, when that is not plain: said once, when the project is used.
+    worktree: Arc<Mutex<Option<String>>>,
 }
 
 impl Context {
     /// The project's state and files; what is odd about them is warned of.
     #[must_use]
     pub fn project(&self) -> Project {
+        self.say_worktree();
         let ui = self.ui.clone();
         Project::open(&self.project, self.clock.clone()).warning(move |text| ui.warn(text))
+    }
+
+    /// Says once which checkout's project this is, in a linked git worktree.
+    pub(crate) fn say_worktree(&self) {
+        if let Some(note) = self.worktree.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            self.ui.note(note);
+        }
     }
 
     /// A file that the caller names: from the working directory, or else from the project root.
@@ -59,15 +70,20 @@ impl Context {
     /// # Errors
     /// When it cannot be written as JSON.
     pub fn standing(&self, standing: &Standing) -> Result<Exit, Failure> {
+        self.warn_of(standing);
+        let document = serde_json::to_value(standing)
+            .map_err(|error| Failure::engine("internal", format!("cannot write where the campaign stands: {error}")))?;
+        self.answer(document, standing.text())
+    }
+
+    /// Warns of what is wrong with the campaign.
+    pub(crate) fn warn_of(&self, standing: &Standing) {
         for finding in standing.findings.iter().take(10) {
             self.ui.warn(&finding.message);
         }
         if standing.findings.len() > 10 {
             self.ui.warn(format!("and {} more; `agent-test check` tells all", standing.findings.len() - 10));
         }
-        let document = serde_json::to_value(standing)
-            .map_err(|error| Failure::engine("internal", format!("cannot write where the campaign stands: {error}")))?;
-        self.answer(document, standing.text())
     }
 
     /// Prints an answer that ends with 0: the document with `exitCode`, or the text.
@@ -91,11 +107,6 @@ impl Context {
 /// The first that is none.
 pub(crate) fn parse_routes(texts: &[String]) -> Result<Vec<Route>, Failure> {
     texts.iter().map(|text| Route::parse(text).map_err(Failure::from)).collect()
-}
-
-/// `1 bug`, `2 bugs`.
-pub(crate) fn counted(count: usize, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
 /// Parses a route that the caller names.
@@ -136,8 +147,8 @@ impl Context {
     /// # Errors
     /// When `--project-dir` names no directory (exit 2), or the working directory is gone.
     pub fn new(globals: &Globals, ui: Ui) -> Result<Self, Failure> {
-        let project = match &globals.project_dir {
-            Some(dir) if dir.is_dir() => dir.clone(),
+        let (project, note) = match &globals.project_dir {
+            Some(dir) if dir.is_dir() => (dir.clone(), None),
             Some(dir) => {
                 return Err(Failure::usage(
                     "no_project",
@@ -149,13 +160,42 @@ impl Context {
                 let here = std::env::current_dir().map_err(|error| {
                     Failure::usage("no_project", format!("cannot tell the working directory: {error}"))
                 })?;
-                find_upwards(&here).unwrap_or(here)
+                find_project(&here)
             }
         };
-        Ok(Self { project, ui, clock: Clock::from_env() })
+        Ok(Self { project, ui, clock: Clock::from_env(), worktree: Arc::new(Mutex::new(note)) })
     }
 }
 
-fn find_upwards(from: &Path) -> Option<PathBuf> {
-    MARKS.iter().find_map(|mark| from.ancestors().find(|dir| dir.join(mark).exists()).map(Path::to_path_buf))
+/// The project of this directory. In a linked git worktree it is that of the main checkout, so that all worktrees work on
+/// one campaign; only when that has none and the worktree has one, it is the worktree's.
+fn find_project(here: &Path) -> (PathBuf, Option<String>) {
+    let own = find_upwards(here, None);
+    let linked = Checkout::of(here).and_then(|checkout| Some((checkout.main()?, checkout.top)));
+    let Some((main, top)) = linked else { return (own.unwrap_or_else(|| here.to_owned()), None) };
+    let below = here.canonicalize().ok().and_then(|here| here.strip_prefix(&top).map(Path::to_path_buf).ok());
+    let same = below.filter(|below| below.components().next().is_some()).map_or_else(|| main.clone(), |b| main.join(b));
+    let shared = find_upwards(&same, Some(&main)).unwrap_or(main);
+    match own.filter(|own| has_state(own) && !has_state(&shared)) {
+        Some(own) => {
+            let note = format!("linked git worktree: using its own campaign in {}", own.display());
+            (own, Some(note))
+        }
+        None => {
+            let place = shared.display();
+            let note = format!("linked git worktree: using the campaign of the main checkout in {place}");
+            (shared, Some(note))
+        }
+    }
+}
+
+fn has_state(dir: &Path) -> bool {
+    dir.join(STATE_FILE).exists()
+}
+
+fn find_upwards(from: &Path, top: Option<&Path>) -> Option<PathBuf> {
+    MARKS.iter().find_map(|mark| {
+        let inside = |dir: &&Path| top.is_none_or(|top| dir.starts_with(top));
+        from.ancestors().take_while(inside).find(|dir| dir.join(mark).exists()).map(Path::to_path_buf)
+    })
 }

@@ -52,6 +52,6 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             "problems": map.problems,
             "kept": kept,
         }),
-        format!("{ROUTE_MAP}: {} in {} categories", counted(map.routes.len(), "route"), map.categories.len()),
+        format!("{ROUTE_MAP}: {} in {}", counted(map.routes.len(), "route"), counted(map.categories.len(), "category")),
     )
 }

@@ -10,6 +10,7 @@ use crate::browser::driver::{
 };
 use crate::cli::Context;
 use crate::exit::{Exit, Explain, Failure};
+use crate::state::STATE_FILE;
 
 /// Check the browser, its driver and this machine, and say what to do about what is missing
 ///
@@ -105,6 +106,7 @@ async fn examine(context: &Context, args: &Args) -> Vec<Check> {
         checks.push(versions(chrome, chromedriver).await);
     }
     checks.push(project(&context.project));
+    checks.extend(version_control(context).await);
     checks.push(port());
     checks.push(localhost());
     checks.push(shared_memory());
@@ -159,6 +161,27 @@ fn project(dir: &Path) -> Check {
                 .hinted("make the directory writable, or name another with --project-dir"),
         ),
     }
+}
+
+/// A state under version control is brought back, older, by a change of branch, and conflicts in a merge.
+async fn version_control(context: &Context) -> Option<Check> {
+    if !context.project().is_in_git() {
+        return None;
+    }
+    let mut git = tokio::process::Command::new("git");
+    git.arg("-C").arg(&context.project).args(["ls-files", "--", STATE_FILE, ".agent-test/history.jsonl"]);
+    git.stdin(std::process::Stdio::null()).kill_on_drop(true);
+    let output = tokio::time::timeout(std::time::Duration::from_secs(5), git.output()).await.ok()?.ok()?;
+    let tracked = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect::<Vec<_>>().join(", ");
+    Some(if tracked.is_empty() {
+        Check::ok("git", "the campaign's state is not under version control")
+    } else {
+        Check::warn(
+            "git",
+            format!("git tracks {tracked}: a change of branch would bring an older state back"),
+            "take it out of the index and keep the file; `init` puts it into .git/info/exclude",
+        )
+    })
 }
 
 fn port() -> Check {

@@ -28,6 +28,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let routes: Vec<Route> = args.routes.iter().map(|text| Route::parse(text)).collect::<Result<_, _>>()?;
+    context.say_worktree();
     let project = Project::open(&context.project, context.clock.clone());
     let state = if project.has_state() { Some(project.read()?) } else { None };
     let options = args.engine.workshop(context, state.as_ref(), routes.clone(), None, !args.no_confirm)?;

@@ -72,7 +72,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
-    let config = args.config().or(Config::from_env()?);
+    let asked = args.config();
+    let config = asked.clone().or(Config::from_env()?);
     let from_file = Config::from_file(&context.project)?;
     let base_url = config.base_url.clone().or(from_file.base_url).ok_or_else(|| {
         Failure::usage("no_base_url", "cannot start a campaign: the application's address is not known")
@@ -91,7 +92,20 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         settings: config.settings,
         force: args.force,
     };
-    let result = context.project().init(&request)?;
+    let project = context.project();
+    let result = project.init(&request)?;
+    match project.exclude_from_git() {
+        Ok(Some(file)) => context.ui.note(format!("the campaign's files are left out of git by {}", file.display())),
+        Ok(None) => {}
+        Err(error) => context.ui.warn(format!("the campaign's files are not left out of git: {error}")),
+    }
+    let kept_settings = if result.created { Vec::new() } else { unchanged_settings(&asked, &project.read_settings()?) };
+    if !kept_settings.is_empty() {
+        context.ui.warn(format!(
+            "the campaign keeps the settings that it was started with: {} stays as it is; a flag of `run`, its variable or agent-test.toml changes it",
+            kept_settings.join(", ")
+        ));
+    }
     if let Some(kept) = &result.kept {
         context.ui.note(format!("the state that stood here is kept as {kept}"));
     }
@@ -107,9 +121,20 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             "project": request.project,
             "baseUrl": request.base_url,
             "kept": result.kept,
+            "unchangedSettings": kept_settings,
         }),
         text,
     )
+}
+
+/// Settings that were asked for and that the campaign has otherwise.
+fn unchanged_settings(asked: &Config, has: &Config) -> Vec<String> {
+    let object = |config: &Config| match serde_json::to_value(&config.settings) {
+        Ok(serde_json::Value::Object(object)) => object,
+        _ => serde_json::Map::new(),
+    };
+    let has = object(has);
+    object(asked).into_iter().filter(|(key, value)| has.get(key) != Some(value)).map(|(key, _)| key).collect()
 }
 
 impl Args {

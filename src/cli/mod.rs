@@ -20,6 +20,7 @@ mod guard;
 mod heartbeat;
 mod hold_driver;
 mod init;
+mod log;
 mod man;
 mod progress;
 mod release;
@@ -35,14 +36,16 @@ mod signals;
 mod slug;
 mod status;
 mod unblock;
+mod undo;
 mod verify;
 
 use clap::{Parser, Subcommand};
 
 pub use context::{Context, Globals};
-pub(crate) use context::{counted, moved, parse_route, parse_routes, required_text};
+pub(crate) use context::{moved, parse_route, parse_routes, required_text};
 
 use crate::exit::{Exit, Failure};
+pub(crate) use crate::ui::counted;
 use crate::ui::{Ui, Verbosity};
 
 /// Explore every route of a web application in a real browser and keep the campaign's state
@@ -88,6 +91,7 @@ enum Command {
     HoldDriver(hold_driver::Args),
     /// Start a campaign: which application, which routes, with which settings
     Init(Box<init::Args>),
+    Log(log::Args),
     Man(man::Args),
     /// Give a lease back
     Release(release::Args),
@@ -108,6 +112,7 @@ enum Command {
     Status(status::Args),
     /// Let a blocked campaign go on
     Unblock(unblock::Args),
+    Undo(undo::Args),
     Verify(Box<verify::Args>),
 }
 
@@ -131,6 +136,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Heartbeat(args) => heartbeat::run(context, args),
         Command::HoldDriver(args) => hold_driver::run(context, args),
         Command::Init(args) => init::run(context, *args),
+        Command::Log(args) => log::run(context, args),
         Command::Man(args) => man::run(context, args),
         Command::Release(args) => release::run(context, args),
         Command::Report(args) => report::run(context, args),
@@ -144,6 +150,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Slug(args) => slug::run(context, args),
         Command::Status(args) => status::run(context, args),
         Command::Unblock(args) => unblock::run(context, args),
+        Command::Undo(args) => undo::run(context, args),
         Command::Verify(args) => verify::run(context, *args),
     }
 }

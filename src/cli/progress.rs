@@ -6,7 +6,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::event::{Event, EventKind, Events};
 use crate::maze::RouteReport;
-use crate::ui::Ui;
+use crate::ui::{Ui, counted};
 
 /// Draws progress. Cheap to clone.
 #[derive(Clone)]
@@ -72,7 +72,7 @@ impl Progress {
             EventKind::PhaseStarted { phase, routes } => {
                 let phase = phase.replace('_', " ");
                 inner.overall.set_message(phase.clone());
-                self.say(&inner, &format!("{phase}: {routes} {}", if *routes == 1 { "route" } else { "routes" }));
+                self.say(&inner, &format!("{phase}: {}", counted(*routes, "route")));
             }
             EventKind::RouteClaimed { route } | EventKind::SessionStarted { route } => {
                 if let Some(actions) = inner.actions.get_mut(worker) {
@@ -116,8 +116,7 @@ impl Progress {
                 if self.ui.is_terminal() { inner.all.suspend(warn) } else { warn() }
             }
             EventKind::RouteReviewed { route, bugs } => {
-                let bugs = if *bugs == 1 { "1 bug".to_owned() } else { format!("{bugs} bugs") };
-                self.ui.detail(format!("reviewed {route}: {bugs}"));
+                self.ui.detail(format!("reviewed {route}: {}", counted(*bugs, "bug")));
             }
             EventKind::ReportWritten { path } => self.say(&inner, &format!("written {path}")),
             EventKind::BugVerified { location, verdict } => {

@@ -21,7 +21,9 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     if args.plan {
         return context.standing(&standing);
     }
-    if !context.ui.is_json() {
+    if context.ui.is_json() {
+        context.warn_of(&standing);
+    } else {
         context.standing(&standing)?;
     }
     super::run::go_on(context, &args.crew)

@@ -38,12 +38,14 @@ pub(crate) struct CrewArgs {
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    context.warn_of(&context.project().standing()?);
     go_on(context, &args.crew)
 }
 
 /// Goes on with the campaign that stands in the project.
 pub(crate) fn go_on(context: &Context, args: &CrewArgs) -> Result<Exit, Failure> {
     let project = context.project();
+    project.require_current()?;
     let options = args.engine.workshop(context, Some(&project.read()?), Vec::new(), args.workers, !args.no_confirm)?;
     let outcome = work(context, &project, options)?;
     tell(context, &project, &outcome)

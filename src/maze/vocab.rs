@@ -164,11 +164,11 @@ open_enum! {
     /// How bad a bug is.
     Severity {
         /// The route cannot be used.
-        Critical = "critical",
+        Critical = "critical" | "Critical" | "CRITICAL" | "blocker" | "Blocker" | "BLOCKER" | "fatal",
         /// A function of the route is broken.
-        Major = "major",
+        Major = "major" | "Major" | "MAJOR" | "high" | "High" | "HIGH" | "serious",
         /// A blemish.
-        Minor = "minor",
+        Minor = "minor" | "Minor" | "MINOR" | "low" | "Low" | "LOW" | "trivial" | "cosmetic",
     }
 }
 

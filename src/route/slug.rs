@@ -7,8 +7,10 @@ use serde::Serialize;
 
 use super::Route;
 
-/// The longest slug, in bytes.
+/// The longest slug without a suffix, in bytes.
 const LONGEST: usize = 100;
+/// The longest slug of all.
+const LIMIT: usize = 120;
 /// Hex digits in the suffix of a slug that needed one; more when even that is taken.
 const SUFFIX_DIGITS: [usize; 4] = [8, 16, 32, 64];
 
@@ -108,7 +110,8 @@ fn is_device(name: &str) -> bool {
 
 fn suffixed(base: &str, key: &str, digits: usize) -> Slug {
     let hash = crate::store::sha256_hex(key);
-    let room = LONGEST.saturating_sub(2 + SUFFIX_DIGITS[0]);
+    // A longer suffix takes its room from the name; one byte is left for the mark of a device.
+    let room = LONGEST.saturating_sub(2 + SUFFIX_DIGITS[0]).min(LIMIT.saturating_sub(3 + digits));
     // Only ASCII is left in a base.
     let cut = base.get(..base.len().min(room)).unwrap_or(base).trim_end_matches('.');
     let device = if is_device(cut) { "-" } else { "" };
@@ -201,6 +204,13 @@ mod tests {
                 prop_assert!(!is_device(slug.as_str()) && !slug.as_str().ends_with('.'));
                 prop_assert!(Slug::from_file(slug.as_str()).is_some(), "{}", slug);
             }
+        }
+
+        #[test]
+        fn however_many_routes_want_one_name_each_slug_stays_short(length in 80_usize..140, digits in 0_usize..4) {
+            let (name, key) = ("x".repeat(length), "/x");
+            prop_assert!(suffixed(&name, key, SUFFIX_DIGITS[digits]).as_str().len() <= LIMIT);
+            prop_assert!(suffixed("con", key, SUFFIX_DIGITS[digits]).as_str().len() <= LIMIT);
         }
 
         #[test]

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::handin::read_report;
+use super::handin::{oddities, read_report};
+use super::history::KeptFile;
 use super::model::{Place, State};
 use super::project::{OWN_DIR, Project, REPORTS_DIR, SCREENSHOTS_DIR};
 use super::{Added, Claim, ClaimRequest, Completed, Crash, InitRequest, Initialized, Lease, Next, StateError};
@@ -40,11 +41,21 @@ impl Project {
                 return Ok(Initialized { created: false, kept, routes: old.counts().total_routes });
             }
         }
+        // `force` begins anew on purpose.
+        if !request.force
+            && let Some(copy) = self.keep_earlier_copy()
+        {
+            self.warn(&format!(
+                "a copy of an earlier campaign's state lay in the git directory; it is kept as `{}`",
+                copy.display()
+            ));
+        }
         for folder in [REPORTS_DIR, SCREENSHOTS_DIR, OWN_DIR] {
             store::create_dir(&self.root().join(folder))?;
         }
         let routes = state.counts().total_routes;
-        self.write(state, now)?;
+        let before = if kept.is_some() { self.read_text().ok().flatten() } else { None };
+        self.write(state, before.as_deref(), now)?;
         Ok(Initialized { created: true, kept, routes })
     }
 
@@ -122,6 +133,9 @@ impl Project {
             let facts = read_report(self, route, &slug, report)?;
             let changed = state.complete(route, &facts, token, now)?;
             if changed {
+                for odd in oddities(report) {
+                    self.warn(&format!("the report `{}` of `{route}`: {odd}", report.display()));
+                }
                 self.bring(report, &self.report_path(&slug), &slug)?;
             }
             Ok(changed)
@@ -163,7 +177,9 @@ impl Project {
             for entry in &moved {
                 let slug = state.slug(&entry.route);
                 for file in self.files_of(entry) {
-                    if self.keep_earlier(&file, slug.as_str())?.is_some() {
+                    if let Some(copy) = self.keep_earlier(&file, slug.as_str())? {
+                        let (was, copy) = (self.relative(&file), self.relative(&copy));
+                        state.journal.files.push(KeptFile { was, copy });
                         old_files.push(file);
                     }
                 }

@@ -5,18 +5,19 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::entry::{Entry, Pending, ReviewStatus};
+use super::StateError;
+use super::entry::ReviewStatus;
 use super::handin::read_report;
 use super::model::{SCHEMA_VERSION, State};
 use super::project::{Project, REPORTS_DIR};
-use super::{StateError, rebuild};
 use crate::route::Route;
 use crate::store::{self, FileKind};
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// A stable word: `counters`, `twice`, `report`, `review_status`, `bug_report`, `last_updated`, `slug`, `unreadable`.
+    /// A stable word: `counters`, `twice`, `report`, `review_status`, `status_word`, `byte_order_mark`,
+    /// `bug_report`, `last_updated`, `slug`, `newer`, `older`, `unreadable`.
     pub code: &'static str,
     /// The route that it is about.
     pub route: Option<Route>,
@@ -42,7 +43,7 @@ pub struct Repair {
 }
 
 impl Finding {
-    fn new(code: &'static str, route: Option<&Route>, message: String, repair: Option<&str>) -> Self {
+    pub(super) fn new(code: &'static str, route: Option<&Route>, message: String, repair: Option<&str>) -> Self {
         Self { code, route: route.cloned(), message, repair: repair.map(str::to_owned) }
     }
 }
@@ -61,7 +62,7 @@ fn own_findings(state: &State) -> Vec<Finding> {
     }
     let mut report_files: HashMap<String, &Route> = HashMap::new();
     for entry in &state.completed {
-        if !matches!(entry.review_status, Some(ReviewStatus::Pending | ReviewStatus::Complete | ReviewStatus::Failed)) {
+        if entry.review_status.is_none() {
             findings.push(Finding::new(
                 "review_status",
                 Some(&entry.route),
@@ -79,6 +80,18 @@ fn own_findings(state: &State) -> Vec<Finding> {
                 Some("test it again under a slug of its own"),
             ));
         }
+    }
+    for (route, word) in state.unknown_words() {
+        let message = format!("`{route}` has the unknown status `{word}`: it is kept");
+        findings.push(Finding::new("status_word", Some(&route), message, None));
+    }
+    if state.journal.byte_order_mark {
+        findings.push(Finding::new(
+            "byte_order_mark",
+            None,
+            "the state begins with a byte-order mark: it is kept".into(),
+            None,
+        ));
     }
     let latest = state.completed.iter().filter_map(|entry| entry.tested_at);
     let latest = latest.chain(state.failed.iter().filter_map(|entry| entry.failed_at)).max();
@@ -121,10 +134,13 @@ impl Project {
     /// # Errors
     /// When there is no state, or it cannot be read or understood.
     pub fn check(&self) -> Result<Vec<Finding>, StateError> {
-        self.findings(&self.read_as_it_is()?)
+        let known = self.last_known();
+        let (state, text) = self.parsed()?;
+        let older = self.age(&state, &text, known).map(|age| older(&age));
+        Ok(older.into_iter().chain(self.findings(&state)?).collect())
     }
 
-    fn findings(&self, state: &State) -> Result<Vec<Finding>, StateError> {
+    pub(super) fn findings(&self, state: &State) -> Result<Vec<Finding>, StateError> {
         let mut findings: Vec<Finding> = state
             .twice()
             .into_iter()
@@ -173,7 +189,7 @@ impl Project {
 
     /// Where a route that stands in several lists is kept: completed when its report holds, otherwise pending, so that
     /// it is tested again, otherwise failed.
-    fn keeper(&self, state: &State, route: &Route) -> &'static str {
+    pub(super) fn keeper(&self, state: &State, route: &Route) -> &'static str {
         let holds =
             state.completed.iter().any(|entry| entry.route == *route && self.read_report_of(state, entry).is_ok());
         if holds {
@@ -184,86 +200,11 @@ impl Project {
             "failed"
         }
     }
+}
 
-    /// Repairs the state, or only says what it would do. The old file is kept beside it.
-    ///
-    /// # Errors
-    /// When there is nothing to rebuild from, the state is of a newer program, or the disk fails.
-    pub fn repair(&self, dry_run: bool) -> Result<Repair, StateError> {
-        // A dry run writes nothing, not even the lock file.
-        let _lock = if dry_run { None } else { Some(self.lock()?) };
-        let (mut state, mut repair) = match self.read_as_it_is() {
-            Ok(state) => self.repaired(state)?,
-            Err(StateError::Broken { problem, .. }) => match rebuild::mend(self, &problem) {
-                Some((state, finding, action)) => {
-                    let (state, mut repair) = self.repaired(state)?;
-                    repair.findings.insert(0, finding);
-                    repair.actions.insert(0, action);
-                    (state, repair)
-                }
-                None => rebuild::rebuild(self, Some(problem))?,
-            },
-            Err(StateError::NoState { .. }) => rebuild::rebuild(self, None)?,
-            Err(error) => return Err(error),
-        };
-        if dry_run || repair.actions.is_empty() {
-            return Ok(repair);
-        }
-        let now = self.now();
-        if self.has_state() {
-            let copy = self.dated_copy(now);
-            store::copy_into(&self.state_path(), &copy)?;
-            repair.kept = Some(self.relative(&copy));
-        }
-        state.changed = true;
-        self.write(state, now)?;
-        repair.done = true;
-        Ok(repair)
-    }
-
-    fn repaired(&self, mut state: State) -> Result<(State, Repair), StateError> {
-        self.refuse_newer(&state)?;
-        let findings = self.findings(&state)?;
-        let mut actions = Vec::new();
-        for finding in &findings {
-            if let Some(repair) = &finding.repair {
-                actions.push(format!("{}: {repair}", finding.message));
-            }
-        }
-        for (route, _) in state.twice() {
-            let keep = self.keeper(&state, &route);
-            let mut seen = false;
-            let mut first = |list: &str, entry: &Route| {
-                if *entry != route {
-                    return true;
-                }
-                let stays = list == keep && !seen;
-                seen = seen || stays;
-                stays
-            };
-            state.completed.retain(|entry| first("completed", &entry.route));
-            state.failed.retain(|entry| first("failed", &entry.route));
-            state.pending.retain(|entry| first("pending", &entry.route));
-        }
-        for finding in &findings {
-            let Some(route) = &finding.route else { continue };
-            match finding.code {
-                "report" | "slug" => {
-                    if let Some(place) = state.completed.iter().position(|entry| entry.route == *route) {
-                        let entry = state.completed.remove(place);
-                        state.edit_attempts(route, |object| object.set_text("completed", entry.text().to_owned()));
-                        state.pending.push(Pending::new(entry.route));
-                    }
-                }
-                "review_status" | "bug_report" => state.edit_completed(route, |object| {
-                    object.set("review_status", &ReviewStatus::Pending);
-                    object.set("bug_report_file", &());
-                }),
-                _ => {}
-            }
-        }
-        Ok((state, Repair { findings, actions, ..Repair::default() }))
-    }
+/// The state is older than what is known.
+pub(super) fn older(age: &super::age::Age) -> Finding {
+    Finding::new("older", None, age.message(), Some("bring it forward by what the copy and the history tell"))
 }
 
 fn report_gone(route: &Route, file: Option<&str>) -> Finding {

@@ -5,7 +5,9 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::boot::BootEnd;
 use super::entry::ReviewStatus;
+use super::history::Change;
 use super::model::{Place, State, stamp};
 use super::{MAX_REVIEWS, StateError};
 use crate::maze::open_enum;
@@ -43,6 +45,9 @@ pub struct Lease {
     /// How long one period is, in seconds.
     #[serde(default)]
     pub lease_s: u64,
+    /// The same end by the clock of the machine on which it was claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<BootEnd>,
 }
 
 impl Lease {
@@ -145,6 +150,11 @@ impl State {
         if routes.is_empty() {
             return Ok(Vec::new());
         }
+        self.begin(Change::Claim, &routes, None);
+        self.journal.worker = Some(request.worker.clone());
+        if request.phase == ClaimPhase::Review {
+            self.note("for review");
+        }
         let expires_at = end_of(request.lease, now);
         let mut slugs = self.slugs();
         let mut claims = Vec::new();
@@ -157,6 +167,7 @@ impl State {
                 claimed_at: now,
                 expires_at,
                 lease_s: request.lease.as_secs(),
+                boot: self.boot_end(request.lease),
             };
             self.claims.remove(&route.key());
             self.claims.set(&route.key(), &lease);
@@ -211,7 +222,14 @@ impl State {
         let route = Route::parse(&key)?;
         let period = lease.unwrap_or(Duration::from_secs(held.lease_s.max(1)));
         let end = end_of(period, now).max(held.expires_at);
+        self.begin(Change::Heartbeat, std::slice::from_ref(&route), Some(token));
         let mut object = self.claims.object(&key);
+        if let Some(boot) = self.boot_end(period) {
+            let old = held.boot.filter(|old| old.id == boot.id).map_or(0, |old| old.expires_ms);
+            object.set("boot", &BootEnd { expires_ms: boot.expires_ms.max(old), ..boot });
+        } else {
+            object.remove("boot");
+        }
         object.set("expires_at", &stamp(end));
         object.set("lease_s", &period.as_secs().max(held.lease_s));
         self.claims.set_object(&key, &object);
@@ -222,6 +240,8 @@ impl State {
     /// Gives a lease back. `None` when there is no lease under this token (any more).
     pub fn release(&mut self, token: &str) -> Option<Route> {
         let (key, _) = self.lease_of(token)?;
+        let routes: Vec<Route> = Route::parse(&key).ok().into_iter().collect();
+        self.begin(Change::Release, &routes, Some(token));
         self.claims.remove(&key);
         self.touch();
         Route::parse(&key).ok().map(|route| self.written(&route))
@@ -235,11 +255,16 @@ impl State {
             .filter(|(_, text)| serde_json::from_str::<Lease>(text).is_ok_and(|lease| is_it(&lease)))
             .map(|(key, _)| key.to_owned())
             .collect();
+        let routes: Vec<Route> = keys.iter().filter_map(|key| Route::parse(key).ok()).collect();
+        if !keys.is_empty() {
+            self.begin(Change::Release, &routes, None);
+            self.note("leases of a process that ended");
+        }
         for key in &keys {
             self.claims.remove(key);
             self.touch();
         }
-        keys.iter().filter_map(|key| Route::parse(key).ok()).map(|route| self.written(&route)).collect()
+        routes.iter().map(|route| self.written(route)).collect()
     }
 
     fn lease_of(&self, token: &str) -> Option<(String, Lease)> {

@@ -49,6 +49,9 @@ pub struct StateFile {
     /// The final report that was written last (our own key).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_report: Option<FinalReportDocument>,
+    /// Number of the last transition (our own key).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transition: Option<u64>,
 }
 
 /// The campaign and its counters, which follow from the lists.
@@ -153,6 +156,9 @@ pub struct LeaseDocument {
     /// How long one period is, in seconds.
     #[serde(default)]
     pub lease_s: u64,
+    /// The same end by the clock of the machine on which it was claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<super::boot::BootEnd>,
 }
 
 /// What is known of a route's earlier attempts.

@@ -52,6 +52,22 @@ pub enum StateError {
         /// Its version.
         version: u64,
     },
+    /// An older state was brought back.
+    #[error("cannot go on from `{}`: {age}", path.display())]
+    Older {
+        /// The state file.
+        path: PathBuf,
+        /// How it is older.
+        age: String,
+    },
+    /// A transition that cannot be taken back.
+    #[error("cannot take back {what}: {problem}")]
+    CannotUndo {
+        /// Which one.
+        what: String,
+        /// Why.
+        problem: String,
+    },
     /// Another campaign stands here.
     #[error("a campaign exists already in `{}`, with {difference}", path.display())]
     Exists {
@@ -157,13 +173,17 @@ impl Explain for StateError {
                 "start one with `agent-test init`, or name the project with --project-dir; if it was lost, `agent-test check --repair --dry-run` shows what can be rebuilt".into()
             }
             Self::Broken { problem, .. } if problem.contains("merge conflict") => {
-                "resolve the conflict in the file; `agent-test check --repair --dry-run` shows what can be rebuilt from the reports instead".into()
+                "resolve the conflict in the file, or see with `agent-test check --repair --dry-run` which side has what and what a repair would take".into()
             }
             Self::Broken { .. } => {
                 "correct the file, or see what can be rebuilt from ROUTE_MAP.md and the reports with `agent-test check --repair --dry-run`".into()
             }
             Self::Ambiguous { .. } => "see what a repair would do with `agent-test check --repair --dry-run`".into(),
             Self::Newer { .. } => "use the newer agent-test; this one only reads the file".into(),
+            Self::Older { .. } => {
+                "a change of branch or a restored backup brought an older file back; put the newer one back, or see what a repair would do with `agent-test check --repair --dry-run`".into()
+            }
+            Self::CannotUndo { .. } => "`agent-test log` shows what was done".into(),
             Self::Exists { .. } => "go on with it by `agent-test resume`, or change its routes with `add` and `drop`".into(),
             Self::UnknownRoute { .. } => "the state file lists the campaign's routes (pending, completed, failed); `add` takes in a new one".into(),
             Self::WrongPlace { doing, place, .. } => match (*doing, place) {
@@ -181,7 +201,9 @@ impl Explain for StateError {
             Self::Blocked { .. } => "when the cause is gone, clear it with `agent-test unblock`".into(),
             Self::BadReport { .. } => "correct the report or test the route again; the route stays pending".into(),
             Self::BadFile { .. } => "write the file first, then do the same again".into(),
-            Self::NothingToRebuild { .. } => "write ROUTE_MAP.md and start anew with `agent-test init`".into(),
+            Self::NothingToRebuild { .. } => {
+                "put the state back from a backup, or write down in ROUTE_MAP.md which routes there are: then it can be rebuilt".into()
+            },
         })
     }
 
@@ -195,6 +217,8 @@ impl Explain for StateError {
             Self::Broken { .. } => "broken_state",
             Self::Ambiguous { .. } => "ambiguous_state",
             Self::Newer { .. } => "newer_state",
+            Self::Older { .. } => "older_state",
+            Self::CannotUndo { .. } => "cannot_undo",
             Self::Exists { .. } => "campaign_exists",
             Self::UnknownRoute { .. } => "unknown_route",
             Self::WrongPlace { .. } => "wrong_place",

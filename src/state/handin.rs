@@ -5,9 +5,10 @@ use std::path::Path;
 use super::StateError;
 use super::entry::CompletedFacts;
 use super::project::{Project, REPORTS_DIR, SCREENSHOTS_DIR};
-use crate::maze::{ActionResult, NodeState, OperationsCount, RouteReport};
+use crate::maze::{ActionResult, NodeState, OperationsCount, RouteReport, RouteStatus, Severity};
 use crate::route::{Route, Slug};
 use crate::store::{self, FileKind};
+use crate::ui::counted;
 
 /// Missing screenshots that a message names.
 const NAMED: usize = 5;
@@ -60,12 +61,53 @@ pub(super) fn read_report(
         screenshots_dir: format!("{SCREENSHOTS_DIR}/{slug}/"),
         report_file: format!("{REPORTS_DIR}/{slug}.json"),
         summary: report.summary.clone().unwrap_or_else(|| {
-            let bugs = if bugs_count == 1 { "1 bug".to_owned() } else { format!("{bugs_count} bugs") };
-            format!("{} operations, {} failed, {bugs}", operations_count.total, operations_count.failed)
+            let number = |count: u64, word: &str| counted(usize::try_from(count).unwrap_or(usize::MAX), word);
+            format!(
+                "{}, {} failed, {}",
+                number(operations_count.total, "operation"),
+                operations_count.failed,
+                number(bugs_count, "bug")
+            )
         }),
         report_sha256: store::sha256_hex(&bytes),
     };
     Ok(facts)
+}
+
+/// What a report says that cannot be, or not in our words: it is taken all the same, and said.
+pub(super) fn oddities(path: &Path) -> Vec<String> {
+    let Ok(report) = store::read_bytes(path).and_then(|bytes| {
+        serde_json::from_slice::<RouteReport>(&bytes)
+            .map_err(|error| store::StoreError::Read { path: path.into(), source: error.into() })
+    }) else {
+        return Vec::new();
+    };
+    let mut odd = Vec::new();
+    if let Some(count) = report.operations_count
+        && Some(count.total) != add_up(&count)
+    {
+        odd.push(format!(
+            "its operations_count does not add up ({} passed, {} failed and {} disabled of {}): it is counted from the action tree",
+            count.passed, count.failed, count.disabled, count.total
+        ));
+    }
+    if let RouteStatus::Other(word) = &report.status {
+        odd.push(format!("its status `{word}` is none of {}: it is kept", RouteStatus::WORDS.join(", ")));
+    }
+    let mut words: Vec<&str> = Vec::new();
+    for bug in &report.bugs {
+        if let Severity::Other(word) = &bug.severity
+            && !words.contains(&word.as_str())
+        {
+            words.push(word);
+            odd.push(format!("its severity `{word}` is none of {}: it counts as minor", Severity::WORDS.join(", ")));
+        }
+    }
+    odd
+}
+
+fn add_up(count: &OperationsCount) -> Option<u64> {
+    count.passed.checked_add(count.failed)?.checked_add(count.disabled)
 }
 
 /// Every screenshot that a report names.
@@ -88,7 +130,7 @@ fn file_name<'a>(name: &'a str, slug: &Slug) -> Option<&'a str> {
 #[must_use]
 pub fn count_operations(report: &RouteReport) -> OperationsCount {
     if let Some(count) = report.operations_count
-        && count.total == count.passed + count.failed + count.disabled
+        && Some(count.total) == add_up(&count)
     {
         return count;
     }

@@ -13,38 +13,57 @@
 //! 7. Slugs are unique, also without regard to case.
 //!
 //! What a transition does not touch keeps its bytes: unknown keys at any depth, the order of keys, the text of numbers.
-//! Our own keys (`claims`, `attempts`, `slugs`, `settings`, `scope`, `dropped`, `final_report`) are optional.
+//! Our own keys (`claims`, `attempts`, `slugs`, `settings`, `scope`, `dropped`, `final_report`, `transition`) are optional.
+//!
+//! Each transition has a number and writes one line of history after the state (`history.rs`; a failure there is a
+//! warning). The number tells an older state that was brought back (`age.rs`). Leases end by the boot clock where it can
+//! be compared, else by the wall clock (`boot.rs`). Linked git worktrees share the main checkout's campaign, and a copy of
+//! the state lies in the git directory (`git.rs`): it is offered by a repair and never read as truth.
 
+mod age;
+mod boot;
 mod campaign;
 mod check;
 mod claims;
+mod conflict;
 mod document;
 mod entry;
 mod error;
 mod files;
+mod git;
 mod handin;
+mod history;
+mod journal;
 mod model;
 mod next;
 mod project;
 mod raw;
 mod rebuild;
+mod repair;
+mod replay;
 mod review;
 mod scope;
 mod standing;
 mod testing;
+mod undo;
 
+pub use boot::BootEnd;
 pub use check::{Finding, Repair};
 pub use claims::{Claim, ClaimPhase, ClaimRequest, DEFAULT_LEASE, Lease, parse_lease};
 pub use document::StateFile;
 pub use entry::{Completed, CompletedFacts, Failed, Pending, ReviewStatus};
 pub use error::StateError;
+pub use git::Checkout;
 pub use handin::count_operations;
+pub use history::{Change, Ground, GroundFailure, HistoryLine, KeptFile, LogFilter, Logged, Undo, Who};
+pub use journal::Touched;
 pub use model::{Attempts, Counts, FinalReport, Place, SCHEMA_VERSION, State, stamp};
 pub use next::{Next, digest, digest_in, digest_line, next};
 pub use project::{FINAL_REPORT, OWN_DIR, Project, REPORTS_DIR, ROUTE_MAP, SCREENSHOTS_DIR, STATE_FILE};
 pub use scope::{Added, InitRequest, Initialized};
 pub use standing::{NextCommand, Standing};
 pub use testing::Crash;
+pub use undo::Undone;
 
 pub use crate::settings::{Limits, Login, Settings};
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::claims::Lease;
 use super::entry::{Completed, Entry, Failed, Pending, ReviewStatus};
+use super::journal::Journal;
 use super::raw::{Object, list_texts, render_list};
 use crate::route::{Route, Slug, Slugs};
 use crate::settings::{Config, Overrides};
@@ -93,6 +94,7 @@ pub struct State {
     pub(super) claims: Object,
     pub(super) attempts: Object,
     pub(super) changed: bool,
+    pub(super) journal: Journal,
 }
 
 /// The keys of the known format, in its order.
@@ -114,6 +116,7 @@ impl State {
             claims: Object::new(1),
             attempts: Object::new(1),
             changed: true,
+            journal: Journal::default(),
         }
     }
 
@@ -141,7 +144,17 @@ impl State {
                 top.set_text(key, String::new());
             }
         }
-        Ok(Self { top, meta, completed, failed, pending, claims, attempts, changed: false })
+        Ok(Self {
+            top,
+            meta,
+            completed,
+            failed,
+            pending,
+            claims,
+            attempts,
+            changed: false,
+            journal: Journal::default(),
+        })
     }
 
     /// The whole file.
@@ -222,6 +235,23 @@ impl State {
                 *written != Some(*truth as u64) && !(*key == "review_failed" && written.is_none() && *truth == 0)
             })
             .collect()
+    }
+
+    /// Status words of another writer, with their routes.
+    #[must_use]
+    pub fn unknown_words(&self) -> Vec<(Route, String)> {
+        let words = self.completed.iter().flat_map(|entry| {
+            let review = match &entry.review_status {
+                Some(ReviewStatus::Other(word)) => Some(word.clone()),
+                _ => None,
+            };
+            let status = match &entry.status {
+                Some(crate::maze::RouteStatus::Other(word)) => Some(word.clone()),
+                _ => None,
+            };
+            review.into_iter().chain(status).map(|word| (entry.route.clone(), word))
+        });
+        words.collect()
     }
 
     /// Routes that stand in more than one place, with their places.

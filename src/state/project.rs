@@ -7,9 +7,10 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::StateError;
+use super::history::{Change, Ground, HistoryLine, Who};
 use super::model::{SCHEMA_VERSION, State};
 use crate::route::Slug;
-use crate::store::{self, Clock, FileKind, FileLock, Ids};
+use crate::store::{self, BootTime, Clock, FileKind, FileLock, Ids};
 
 /// The state file.
 pub const STATE_FILE: &str = ".monkey-test-state.json";
@@ -26,6 +27,8 @@ pub const OWN_DIR: &str = ".agent-test";
 /// Name of the final report in the folder of reports.
 pub const FINAL_REPORT: &str = "FINAL-REPORT.md";
 
+/// A file larger than this is no state.
+pub(super) const LARGEST_STATE: u64 = 160 << 20;
 /// Litter in the folders of outputs, where writers take no lock, is swept at this age.
 const OLD_LITTER: Duration = Duration::from_hours(1);
 
@@ -152,15 +155,30 @@ impl Project {
     /// When there is none, it cannot be read or understood, or a route stands in it twice.
     pub fn read(&self) -> Result<State, StateError> {
         let state = self.read_quietly()?;
+        self.warn_of(&state);
+        Ok(state)
+    }
+
+    /// Warns of what is odd about a state, but no reason to refuse it.
+    fn warn_of(&self, state: &State) {
         let wrong = state.wrong_counters();
         if !wrong.is_empty() {
             let names: Vec<&str> = wrong.iter().map(|(name, ..)| *name).collect();
-            (self.warn)(&format!(
+            self.warn(&format!(
                 "the state's counters are off ({}): its lists count, and the next change writes the counters right",
                 names.join(", ")
             ));
         }
-        Ok(state)
+        if state.journal.byte_order_mark {
+            self.warn("the state begins with a byte-order mark: it is kept, but other readers may stumble over it");
+        }
+        for (route, word) in state.unknown_words() {
+            self.warn(&format!("`{route}` has the unknown status `{word}`: it is kept"));
+        }
+    }
+
+    pub(super) fn warn(&self, text: &str) {
+        (self.warn)(text);
     }
 
     /// As [`Project::read`], for a caller that tells the findings itself.
@@ -170,35 +188,55 @@ impl Project {
 
     /// Reads the state even when a route stands in it twice.
     pub(super) fn read_as_it_is(&self) -> Result<State, StateError> {
+        Ok(self.parsed()?.0)
+    }
+
+    /// As [`Project::read_as_it_is`], with the text of the file.
+    pub(super) fn parsed(&self) -> Result<(State, String), StateError> {
         let path = self.state_path();
-        match self.read_text()? {
-            None => Err(StateError::NoState { path }),
-            Some(text) => State::parse(&text).map_err(|problem| StateError::Broken { path, problem }),
-        }
+        let Some(text) = self.read_text()? else { return Err(StateError::NoState { path }) };
+        let mut state = State::parse(&text).map_err(|problem| StateError::Broken { path, problem })?;
+        state.journal.byte_order_mark = text.starts_with('\u{feff}');
+        state.journal.boot = BootTime::now();
+        state.align_leases(self.now());
+        Ok((state, text))
     }
 
     pub(super) fn read_text(&self) -> Result<Option<String>, StateError> {
         let path = self.state_path();
+        let broken = |problem: String| Err(StateError::Broken { path: path.clone(), problem });
+        match store::exists(&path) {
+            FileKind::Missing => return Ok(None),
+            FileKind::File => {}
+            FileKind::Directory => return broken("it is a directory".into()),
+            // Reading it could wait for ever.
+            FileKind::Special => return broken("it is a pipe or a device, not a file".into()),
+        }
+        let size = store::size(&path);
+        if size > LARGEST_STATE {
+            return broken(format!("it is {} MB large, which no state is", size / 1_000_000));
+        }
         match store::read_bytes(&path) {
             Ok(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => Ok(Some(text)),
-                Err(_) => Err(StateError::Broken { path, problem: "it is not UTF-8 text".into() }),
+                Err(_) => broken("it is not UTF-8 text".into()),
             },
             Err(_) if store::exists(&path) == FileKind::Missing => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn unambiguous(&self, state: State) -> Result<State, StateError> {
+    pub(super) fn unambiguous(&self, state: State) -> Result<State, StateError> {
         let places = state.twice();
         if places.is_empty() { Ok(state) } else { Err(StateError::Ambiguous { path: self.state_path(), places }) }
     }
 
     /// The one way to change the state: lock, read, apply, check, write, unlock. When the function refuses or changes
-    /// nothing, nothing is written.
+    /// nothing, nothing is written. What was done is written to the history.
     ///
     /// # Errors
-    /// What the function refuses; what [`Project::read`] refuses; a newer schema; the lock; the disk.
+    /// What the function refuses; what [`Project::read`] refuses; a newer schema; an older state that was brought back;
+    /// the lock; the disk.
     pub fn transact<T>(
         &self,
         change: impl FnOnce(&mut State, DateTime<Utc>) -> Result<T, StateError>,
@@ -207,12 +245,15 @@ impl Project {
             return Err(StateError::NoState { path: self.state_path() });
         }
         let _lock = self.lock()?;
-        let mut state = self.read()?;
+        let (state, text) = self.parsed()?;
+        let mut state = self.unambiguous(state)?;
+        self.warn_of(&state);
         self.refuse_newer(&state)?;
+        self.refuse_older(&state, &text, self.last_known())?;
         let now = self.now();
         let answer = change(&mut state, now)?;
         if state.changed {
-            self.write(state, now)?;
+            self.write(state, Some(&text), now)?;
         }
         Ok(answer)
     }
@@ -231,12 +272,41 @@ impl Project {
         Ok(lock)
     }
 
-    /// Writes the state; the caller holds the lock.
-    pub(super) fn write(&self, mut state: State, now: DateTime<Utc>) -> Result<(), StateError> {
+    /// Writes the state, then its history and its copy; the caller holds the lock. `before` is the text of the file that
+    /// is replaced.
+    pub(super) fn write(&self, mut state: State, before: Option<&str>, now: DateTime<Utc>) -> Result<(), StateError> {
+        let end = self.history_end();
+        let known = self.last_known().map_or(0, |known| known.seq);
+        let seq = known.max(state.transition().unwrap_or(0)) + 1;
+        state.top.set(super::age::TRANSITION, &seq);
         state.settle(now);
         // No transition may do this; if one did, the file would be refused from then on.
         let state = self.unambiguous(state)?;
-        Ok(store::write_atomic(&self.state_path(), state.render().as_bytes())?)
+        let mut text = state.render();
+        if state.journal.byte_order_mark {
+            text.insert(0, '\u{feff}');
+        }
+        let written = store::write_atomic(&self.state_path(), text.as_bytes());
+        if matches!(written, Ok(()) | Err(store::StoreError::NotDurable { .. })) {
+            let journal = &state.journal;
+            let event = journal.change.clone().unwrap_or(Change::Edit);
+            let line = HistoryLine {
+                seq,
+                at: now,
+                ground: matches!(event, Change::Init | Change::Repair).then(|| Ground::of(&state)),
+                event,
+                routes: journal.routes.clone(),
+                detail: journal.detail.clone(),
+                who: Who::this(journal.worker.clone()),
+                before: before.map(store::quick_digest),
+                after: Some(store::quick_digest(&text)),
+                undid: journal.undid,
+                undo: state.undo_notes(),
+            };
+            self.write_history(&line, &end, &state);
+            self.keep_copy(&state, &text, now);
+        }
+        Ok(written?)
     }
 
     /// A free name beside the state for a copy of it that is kept, dated.

@@ -1,4 +1,6 @@
-//! A state that is lost or cannot be understood is built anew from ROUTE_MAP.md and the reports.
+//! A state that is lost or cannot be understood is rebuilt: from its copy, the history, ROUTE_MAP.md and the reports.
+
+use std::collections::HashSet;
 
 use regex::Regex;
 
@@ -6,11 +8,12 @@ use super::check::{Finding, Repair};
 use super::handin::read_report;
 use super::model::State;
 use super::project::{Project, ROUTE_MAP};
-use super::{InitRequest, StateError};
+use super::{InitRequest, StateError, conflict, replay};
 use crate::maze::RouteReport;
 use crate::route::{Route, RouteMap};
 use crate::settings::{Config, Overrides};
 use crate::store::{self, FileKind};
+use crate::ui::counted;
 
 /// Small damage that loses nothing is mended: commas before a closing bracket, and what stands after the end.
 pub(super) fn mend(project: &Project, problem: &str) -> Option<(State, Finding, String)> {
@@ -54,34 +57,66 @@ fn without_trailing_commas(text: &str) -> String {
     out
 }
 
-/// Builds a state from what lies in the project; `broken` says what is wrong with the file that stands there.
+/// Finds or builds a state from what lies in the project; `broken` says what is wrong with the file that stands there.
+/// The copy in the git directory is the best source, then the history, then the route map; each with the reports.
 pub(super) fn rebuild(project: &Project, broken: Option<String>) -> Result<(State, Repair), StateError> {
     let mut repair = Repair::default();
-    let text = store::read_bytes(&project.state_path())
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .unwrap_or_default();
+    let text = if broken.is_some() {
+        store::read_bytes(&project.state_path())
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .unwrap_or_default()
+    } else {
+        String::new()
+    };
+    let conflict = conflict::resolve(project, &text)?;
     let message =
         broken.map_or("there is no state".to_owned(), |problem| format!("the state cannot be understood: {problem}"));
-    repair.findings.push(Finding { code: "unreadable", route: None, message, repair: Some("build it anew".into()) });
+    repair.findings.push(Finding { code: "unreadable", route: None, message, repair: Some("rebuild it".into()) });
+    repair.unknown.extend(conflict::told_sides(&text));
+    let mut state = if let Some((state, action)) = conflict {
+        repair.actions.push(action);
+        state
+    } else if let Some((state, action)) = replay::from_copy(project) {
+        repair.actions.push(action);
+        repair.unknown.push("what was done after that copy and is not in the history".into());
+        state
+    } else if let Some((state, action)) = replay::from_history(project)? {
+        repair.actions.push(action);
+        repair.unknown.push("leases: every route is free".into());
+        state
+    } else {
+        return from_map(project, &text, repair);
+    };
+    let first = state.transition().unwrap_or(0);
+    let replayed = replay::replay(project, &mut state, first)?;
+    repair.actions.extend(replayed.actions);
+    repair.unknown.extend(replayed.unknown);
+    if replayed.lines == 0 && store::exists(&project.history_path()) == FileKind::Missing {
+        let completed = complete_from_reports(project, &mut state)?.0;
+        if completed > 0 {
+            repair.actions.push(format!("complete {} that has its report", counted(completed, "pending route")));
+        }
+    }
+    Ok((state, repair))
+}
 
+/// As [`rebuild`], from the route map and the reports alone.
+fn from_map(project: &Project, text: &str, mut repair: Repair) -> Result<(State, Repair), StateError> {
     let map = store::read_to_string_if_exists(&project.route_map_path())?.and_then(|text| RouteMap::parse(&text).ok());
     let mut routes: Vec<Route> = map.iter().flat_map(|map| &map.routes).map(|entry| entry.route.clone()).collect();
     let from_map = routes.len();
-    for route in reported_routes(project)? {
-        if !routes.contains(&route) {
-            routes.push(route);
-        }
-    }
+    let mut known: HashSet<Route> = routes.iter().cloned().collect();
+    routes.extend(reported_routes(project)?.into_iter().filter(|route| known.insert(route.clone())));
     if routes.is_empty() {
-        let problem = format!("there is neither a route in {ROUTE_MAP} nor a report");
+        let problem = format!("there is no copy, no history, no route in {ROUTE_MAP} and no report");
         return Err(StateError::NothingToRebuild { path: project.state_path(), problem });
     }
     let config = Config::from_env()?.or(Config::from_file(project.root())?);
-    let base_url = salvage(&text, "base_url").or(config.base_url);
+    let base_url = salvage(text, "base_url").or(config.base_url);
     if base_url.is_none() {
         repair.unknown.push("the base URL; set AGENT_TEST_BASE_URL or base_url in agent-test.toml".into());
     }
-    let name = salvage(&text, "project")
+    let name = salvage(text, "project")
         .or(config.project)
         .or_else(|| project.root().canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned()));
     let request = InitRequest {
@@ -91,25 +126,11 @@ pub(super) fn rebuild(project: &Project, broken: Option<String>) -> Result<(Stat
         settings: Overrides::default(),
         force: false,
     };
-    let now = project.now();
-    let mut state = State::initialize(&request, now)?;
-    let mut completed = 0;
-    let mut reviewed = 0;
-    let pending: Vec<Route> = state.pending().iter().map(|entry| entry.route.clone()).collect();
-    for route in &pending {
-        let slug = state.slug(route);
-        let Ok(facts) = read_report(project, route, &slug, &project.report_path(&slug)) else { continue };
-        state.complete(route, &facts, None, now)?;
-        completed += 1;
-        let bugs = project.bug_report_path(&slug);
-        if store::exists(&bugs) == FileKind::File {
-            state.review_complete(route, &project.relative(&bugs), None, now)?;
-            reviewed += 1;
-        }
-    }
+    let mut state = State::initialize(&request, project.now())?;
+    let (completed, reviewed) = complete_from_reports(project, &mut state)?;
     repair.actions.push(format!(
-        "build the state anew: {} routes ({from_map} from {ROUTE_MAP}), {completed} completed with their reports, {reviewed} of them reviewed, {} pending",
-        request.routes.len(),
+        "rebuild the state: {} ({from_map} from {ROUTE_MAP}), {completed} completed with their reports, {reviewed} of them reviewed, {} pending",
+        counted(request.routes.len(), "route"),
         request.routes.len() - completed,
     ));
     repair.unknown.push("which routes of the map were selected: all of them are taken".into());
@@ -117,6 +138,26 @@ pub(super) fn rebuild(project: &Project, broken: Option<String>) -> Result<(Stat
         .unknown
         .push("which routes had failed, how often they were retried, and leases: they are pending and free".into());
     Ok((state, repair))
+}
+
+/// Completes each pending route that has a valid report, and notes its review when there is a bug report. Gives back how
+/// many of each.
+pub(super) fn complete_from_reports(project: &Project, state: &mut State) -> Result<(usize, usize), StateError> {
+    let (mut completed, mut reviewed) = (0, 0);
+    let pending: Vec<Route> = state.pending().iter().map(|entry| entry.route.clone()).collect();
+    for route in &pending {
+        let slug = state.slug(route);
+        let Ok(facts) = read_report(project, route, &slug, &project.report_path(&slug)) else { continue };
+        state.drop_lease(route);
+        state.complete(route, &facts, None, project.now())?;
+        completed += 1;
+        let bugs = project.bug_report_path(&slug);
+        if store::exists(&bugs) == FileKind::File {
+            state.review_complete(route, &project.relative(&bugs), None, project.now())?;
+            reviewed += 1;
+        }
+    }
+    Ok((completed, reviewed))
 }
 
 /// Routes that reports in the folder are about.

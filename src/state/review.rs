@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::StateError;
 use super::entry::{Entry, ReviewStatus};
+use super::history::Change;
 use super::model::{FinalReport, Place, State};
 use crate::route::Route;
 
@@ -38,6 +39,8 @@ impl State {
             _ => return Err(StateError::WrongPlace { doing, route: route.clone(), place }),
         }
         self.check_token(doing, route, token, now)?;
+        self.begin(Change::ReviewComplete, std::slice::from_ref(route), token);
+        self.note(bug_report_file);
         self.edit_completed(route, |object| {
             object.set("review_status", &ReviewStatus::Complete);
             object.set("bug_report_file", &bug_report_file);
@@ -64,6 +67,8 @@ impl State {
             return Err(StateError::WrongPlace { doing, route: route.clone(), place });
         }
         self.check_token(doing, route, token, now)?;
+        self.begin(Change::ReviewFail, std::slice::from_ref(route), token);
+        self.note(error);
         let attempts = self.attempts(route).review_attempts.saturating_add(1);
         self.edit_attempts(route, |object| object.set("review_attempts", &attempts));
         self.edit_completed(route, |object| {
@@ -86,6 +91,8 @@ impl State {
         if self.blocked().as_deref() == Some(reason) {
             return false;
         }
+        self.begin(Change::Block, &[], None);
+        self.note(reason);
         self.meta.set("status", &"blocked");
         self.meta.set("blocked_reason", &reason);
         self.touch();
@@ -97,6 +104,7 @@ impl State {
         if self.blocked().is_none() {
             return false;
         }
+        self.begin(Change::Unblock, &[], None);
         self.meta.remove("status");
         self.meta.remove("blocked_reason");
         self.touch();
@@ -108,6 +116,7 @@ impl State {
         if self.final_report().is_some_and(|report| report.digest == digest) {
             return false;
         }
+        self.begin(Change::Report, &[], None);
         self.top.set("final_report", &FinalReport { digest: digest.to_owned(), written_at: now });
         self.touch();
         true

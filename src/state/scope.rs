@@ -7,10 +7,12 @@ use serde::Serialize;
 
 use super::StateError;
 use super::entry::Pending;
+use super::history::Change;
 use super::model::{Place, State};
 use crate::route::Route;
 use crate::settings::Overrides;
 use crate::store;
+use crate::ui::counted;
 
 /// A campaign to begin.
 #[derive(Clone, Debug)]
@@ -75,6 +77,9 @@ impl State {
             state.top.set("settings", &request.settings);
         }
         state.top.set("scope", &scope_digest(&request.routes));
+        state.begin(Change::Init, &[], None);
+        let count = state.pending.len();
+        state.note(counted(count, "route"));
         Ok(state)
     }
 
@@ -99,6 +104,9 @@ impl State {
         let mut has = self.route_set();
         let (changed, unchanged): (Vec<Route>, Vec<Route>) =
             routes.iter().cloned().partition(|route| has.insert(route.clone()));
+        if !changed.is_empty() {
+            self.begin(Change::Add, &changed, None);
+        }
         self.pending.extend(changed.iter().cloned().map(Pending::new));
         if !changed.is_empty() {
             let dropped: Vec<Route> = self.dropped().into_iter().filter(|route| !changed.contains(route)).collect();
@@ -127,6 +135,7 @@ impl State {
             }
         }
         if !result.changed.is_empty() {
+            self.begin(Change::Drop, &result.changed, None);
             let gone: HashSet<&Route> = result.changed.iter().collect();
             self.pending.retain(|entry| !gone.contains(&entry.route));
             for route in &result.changed {

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::check::Finding;
+use super::check::{Finding, older};
 use super::claims::Lease;
 use super::model::{Counts, State};
 use super::project::{FINAL_REPORT, REPORTS_DIR};
@@ -75,8 +75,11 @@ impl Project {
     /// # Errors
     /// As [`Project::read`].
     pub fn standing(&self) -> Result<Standing, StateError> {
-        let state = self.read_quietly()?;
-        let findings = self.quick_findings(&state)?;
+        let known = self.last_known();
+        let (state, text) = self.parsed()?;
+        let state = self.unambiguous(state)?;
+        let older = self.age(&state, &text, known).map(|age| older(&age));
+        let findings = older.into_iter().chain(self.quick_findings(&state)?).collect();
         let next = self.next(&state)?;
         let settings = Settings::from(state.config().settings);
         Ok(Standing::new(&state, &next, &settings, findings, self.now()))
@@ -131,13 +134,13 @@ impl Standing {
             _ => "done".to_owned(),
         };
         out.push_str(&format!("phase     {phase}\n"));
-        let handled = counts.tested + counts.failed;
-        out.push_str(&format!("tested    {} {handled}/{}", bar(handled, counts.total_routes), counts.total_routes));
+        let marks = bar(counts.tested, counts.failed, counts.total_routes);
+        out.push_str(&format!("tested    {marks} {}/{}", counts.tested, counts.total_routes));
         if counts.failed > 0 {
             out.push_str(&format!(" ({} could not be tested)", counts.failed));
         }
         let reviewed = counts.review_complete;
-        out.push_str(&format!("\nreviewed  {} {reviewed}/{}", bar(reviewed, counts.tested), counts.tested));
+        out.push_str(&format!("\nreviewed  {} {reviewed}/{}", bar(reviewed, 0, counts.tested), counts.tested));
         if counts.review_failed > 0 {
             out.push_str(&format!(" ({} failed)", counts.review_failed));
         }
@@ -165,11 +168,13 @@ fn or_dash(text: &str) -> &str {
     if text.is_empty() { "-" } else { text }
 }
 
-/// `[#####.....]`, understandable without colour.
-fn bar(done: usize, total: usize) -> String {
+/// `[#####x....]`, understandable without colour: done, given up, still to do.
+fn bar(done: usize, failed: usize, total: usize) -> String {
     const WIDTH: usize = 20;
-    let full = (done * WIDTH).checked_div(total).unwrap_or(0).min(WIDTH);
-    format!("[{}{}]", "#".repeat(full), ".".repeat(WIDTH - full))
+    let part = |count: usize| (count * WIDTH).checked_div(total).unwrap_or(0).min(WIDTH);
+    let full = part(done);
+    let failed = part(done + failed) - full;
+    format!("[{}{}{}]", "#".repeat(full), "x".repeat(failed), ".".repeat(WIDTH - full - failed))
 }
 
 fn commands(state: &State, next: &Next, settings: &Settings) -> Vec<NextCommand> {

@@ -4,10 +4,12 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::entry::{Completed, CompletedFacts, ENTRY_DEPTH, Entry, Failed, Pending, ReviewStatus};
+use super::history::Change;
 use super::model::{Place, State, stamp};
 use super::raw::{Object, list_texts, pretty, render_list};
 use super::{MAX_CRASHES, StateError};
 use crate::route::Route;
+use crate::ui::counted;
 
 /// What a crash led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -52,6 +54,12 @@ impl State {
             }
         }
         self.check_token(doing, route, token, now)?;
+        self.begin(Change::Complete, std::slice::from_ref(route), token);
+        self.note(format!(
+            "{}, {}",
+            facts.status,
+            counted(usize::try_from(facts.bugs_count).unwrap_or(usize::MAX), "bug")
+        ));
         let route = self.take_pending(route);
         let key = route.key().into_owned();
         // A route that was tested before gets its old entry back, with whatever another writer had put into it.
@@ -110,6 +118,8 @@ impl State {
             }
         }
         self.check_token(doing, route, token, now)?;
+        self.begin(Change::Fail, std::slice::from_ref(route), token);
+        self.note(error);
         self.give_up(route, error, now)?;
         Ok(true)
     }
@@ -158,6 +168,9 @@ impl State {
         let leased = self.live_leases(now).contains_key(route.key().as_ref());
         self.check_token(doing, route, token.filter(|_| leased), now)?;
         let attempts = self.attempts(route).crashes.saturating_add(1);
+        let change = if attempts >= MAX_CRASHES { Change::Fail } else { Change::Crash };
+        self.begin(change, std::slice::from_ref(route), token);
+        self.note(error);
         self.edit_attempts(route, |object| object.set("crashes", &attempts));
         self.drop_lease(route);
         let failed = attempts >= MAX_CRASHES;
@@ -185,6 +198,9 @@ impl State {
                 Place::Failed | Place::Pending => {}
             }
         }
+        let going = self.failed.iter().map(|entry| &entry.route);
+        let going: Vec<Route> = going.filter(|route| routes.is_empty() || routes.contains(route)).cloned().collect();
+        self.begin(Change::Retry, &going, None);
         let (moved, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut self.failed)
             .into_iter()
             .partition(|entry| routes.is_empty() || routes.contains(&entry.route));
@@ -229,6 +245,9 @@ impl State {
                 Place::Pending => {}
             }
         }
+        let going = self.completed.iter().map(|entry| &entry.route);
+        let going: Vec<Route> = going.filter(|route| routes.contains(route)).cloned().collect();
+        self.begin(Change::Requeue, &going, None);
         let (moved, kept): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.completed).into_iter().partition(|entry| routes.contains(&entry.route));
         self.completed = kept;

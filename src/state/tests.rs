@@ -300,3 +300,72 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// Routes of a nasty alphabet come and go: each keeps its slug while it stays, and all are distinct and valid.
+    #[test]
+    fn slugs_never_move_and_never_clash(
+        first in proptest::collection::vec("/[aA_b]{1,2}(/[aA_:%con]{0,3}){0,2}", 1..6),
+        steps in proptest::collection::vec((proptest::bool::ANY, "/[aA_b]{1,2}(/[aA_:%con]{0,3}){0,2}"), 0..12),
+    ) {
+        let routes: Vec<&str> = first.iter().filter(|text| Route::parse(text).is_ok()).map(String::as_str).collect();
+        prop_assume!(!routes.is_empty());
+        let mut state = written(&campaign(&routes));
+        let mut known: std::collections::HashMap<String, String> = std::collections::HashMap::new();
+        for step in std::iter::once(None).chain(steps.iter().map(Some)) {
+            if let Some((comes, text)) = step
+                && let Ok(route) = Route::parse(text)
+            {
+                if *comes {
+                    state.add(&[route]);
+                } else if state.counts().total_routes > 1 && state.drop_routes(std::slice::from_ref(&route), now()).is_ok() {
+                    known.remove(route.key().as_ref());
+                }
+                state = written(&state);
+            }
+            let mut folded = std::collections::HashSet::new();
+            for route in state.routes() {
+                let slug = state.slug(route);
+                prop_assert!(slug.as_str().len() <= 120 && crate::route::Slug::from_file(slug.as_str()).is_some());
+                prop_assert!(folded.insert(slug.folded()), "{slug} twice");
+                let before = known.entry(route.key().into_owned()).or_insert_with(|| slug.to_string());
+                prop_assert_eq!(before.as_str(), slug.as_str());
+            }
+        }
+    }
+
+    /// Whatever one transition did, taking it back gives the state before.
+    #[test]
+    fn what_is_taken_back_was_never_done(which in 0_usize..8, place in 0_usize..4) {
+        let names = ["/a", "/b", "/c", "/d"];
+        let mut before = campaign(&names);
+        before.complete(&route("/a"), &facts("x"), None, now()).unwrap();
+        before.fail(&route("/b"), "e", None, now()).unwrap();
+        let before = written(&before);
+        let mut state = before.clone();
+        let one = route(names[place]);
+        let _ = match which {
+            0 => state.claim(&request(&[names[place]], 1), now(), &Ids::counted()).map(drop),
+            1 => state.complete(&one, &facts("y"), None, now()).map(drop),
+            2 => state.fail(&one, "other", None, now()).map(drop),
+            3 => state.retry(&[], now()).map(drop),
+            4 => state.requeue(&[one], now()).map(drop),
+            5 => state.drop_routes(&[one], now()).map(drop),
+            6 => state.review_fail(&one, "e", None, now()).map(drop),
+            _ => { state.block("r"); Ok(()) }
+        };
+        if state.changed {
+            let undo = state.undo_notes().unwrap();
+            let mut state = written(&state);
+            prop_assert_eq!(state.left(&undo), undo.left.clone());
+            state.take_back(&undo).unwrap();
+            let strip = |state: &State| written(state).render().replace("    \"review_failed\": 0,\n", "");
+            let (a, b): (serde_json::Value, serde_json::Value) =
+                (serde_json::from_str(&strip(&state)).unwrap(), serde_json::from_str(&strip(&before)).unwrap());
+            for key in ["completed", "failed", "pending", "claims", "attempts", "dropped"] {
+                prop_assert_eq!(a.get(key), b.get(key), "{}", key);
+            }
+            prop_assert_eq!(a["meta"].get("status"), b["meta"].get("status"));
+        }
+    }
+}

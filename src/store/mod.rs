@@ -10,6 +10,8 @@
 //! * The lock is the kernel's, on a file that is never deleted: a dead process leaves nothing locked.
 //! * Litter of a killed writer is swept only under the lock, or when it is old.
 
+mod append;
+mod boot;
 mod clock;
 mod digest;
 mod error;
@@ -21,8 +23,10 @@ mod owner;
 mod process;
 mod write;
 
+pub use append::{LogEnd, append_line, log_end, size, write_unsynced};
+pub use boot::{BootTime, host_name};
 pub use clock::Clock;
-pub use digest::sha256_hex;
+pub use digest::{quick_digest, sha256_hex};
 pub use error::StoreError;
 pub use evidence::{fresh_evidence_dir, remove_tree, write_evidence};
 pub use files::{
