@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_tungstenite::tungstenite::{Message, protocol::WebSocketConfig};
 
 /// A CDP session id, as the browser names it.
@@ -81,7 +81,16 @@ pub struct CdpEvent {
     pub session: Option<SessionId>,
 }
 
-type Waiting = Arc<Mutex<HashMap<u64, (String, oneshot::Sender<Result<Value, CdpError>>)>>>;
+/// An answer, and how many events came before it.
+type Answer = (Result<Value, CdpError>, u64);
+type Waiting = Arc<Mutex<HashMap<u64, (String, oneshot::Sender<Answer>)>>>;
+
+/// Keeps answers behind the events that came before them: who reads an answer must find those events dealt with.
+#[derive(Debug)]
+struct Order {
+    told: AtomicU64,
+    handled: watch::Sender<u64>,
+}
 
 /// The connection. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -89,6 +98,7 @@ pub struct Cdp {
     out: mpsc::UnboundedSender<Message>,
     waiting: Waiting,
     next: Arc<AtomicU64>,
+    order: Arc<Order>,
 }
 
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -116,19 +126,22 @@ impl Cdp {
             let _ = sink.close().await;
         });
         let answers = waiting.clone();
+        // Until somebody says that events are read, answers wait for nothing.
+        let order = Arc::new(Order { told: AtomicU64::new(0), handled: watch::Sender::new(u64::MAX) });
+        let counted = order.clone();
         tokio::spawn(async move {
             while let Some(Ok(message)) = stream.next().await {
                 if let Message::Text(text) = message
                     && let Ok(value) = serde_json::from_str::<Value>(text.as_str())
                 {
-                    deliver(value, &answers, &tell);
+                    deliver(value, &answers, &tell, &counted);
                 }
             }
             for (_, (_, reply)) in answers.lock().unwrap_or_else(PoisonError::into_inner).drain() {
-                let _ = reply.send(Err(CdpError::Closed));
+                let _ = reply.send((Err(CdpError::Closed), 0));
             }
         });
-        Ok((Self { out, waiting, next: Arc::new(AtomicU64::new(1)) }, events))
+        Ok((Self { out, waiting, next: Arc::new(AtomicU64::new(1)), order }, events))
     }
 
     /// Sends a command and waits for its answer.
@@ -153,13 +166,23 @@ impl Cdp {
         let (id, answer) = self.post(session, method, params)?;
         let result = tokio::time::timeout(deadline, answer).await;
         match result {
-            Ok(Ok(answer)) => answer,
+            Ok(Ok((answer, events))) => {
+                let mut handled = self.order.handled.subscribe();
+                let _ = tokio::time::timeout(deadline, handled.wait_for(|handled| *handled >= events)).await;
+                answer
+            }
             Ok(Err(_)) => Err(CdpError::Closed),
             Err(_) => {
                 self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
                 Err(CdpError::Timeout { method: method.to_owned(), ms: deadline.as_millis() })
             }
         }
+    }
+
+    /// So many events have been dealt with since the connection began. From the first call on, an answer is only given
+    /// once the events before it have been.
+    pub(super) fn handled(&self, events: u64) {
+        self.order.handled.send_replace(events);
     }
 
     /// Sends a command and does not wait.
@@ -172,7 +195,7 @@ impl Cdp {
         session: Option<&str>,
         method: &str,
         params: Value,
-    ) -> Result<(u64, oneshot::Receiver<Result<Value, CdpError>>), CdpError> {
+    ) -> Result<(u64, oneshot::Receiver<Answer>), CdpError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let mut message = json!({ "id": id, "method": method, "params": params });
         if let Some(session) = session {
@@ -185,7 +208,7 @@ impl Cdp {
     }
 }
 
-fn deliver(mut value: Value, waiting: &Waiting, tell: &mpsc::UnboundedSender<CdpEvent>) {
+fn deliver(mut value: Value, waiting: &Waiting, tell: &mpsc::UnboundedSender<CdpEvent>, order: &Order) {
     if let Some(id) = value.get("id").and_then(Value::as_u64) {
         let entry = waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         if let Some((method, reply)) = entry {
@@ -196,10 +219,11 @@ fn deliver(mut value: Value, waiting: &Waiting, tell: &mpsc::UnboundedSender<Cdp
                 }),
                 None => Ok(value["result"].take()),
             };
-            let _ = reply.send(answer);
+            let _ = reply.send((answer, order.told.load(Ordering::Acquire)));
         }
     } else if let Some(method) = value.get("method").and_then(Value::as_str).map(str::to_owned) {
         let session = value.get("sessionId").and_then(Value::as_str).map(str::to_owned);
+        order.told.fetch_add(1, Ordering::Release);
         let _ = tell.send(CdpEvent { method, params: value["params"].take(), session });
     }
 }

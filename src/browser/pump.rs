@@ -56,9 +56,14 @@ impl Shared {
 
 /// Runs until the connection ends.
 pub(super) async fn run(shared: Shared, mut events: mpsc::UnboundedReceiver<CdpEvent>) {
+    let mut count = 0;
+    shared.cdp.handled(count);
     while let Some(event) = events.recv().await {
         handle(&shared, event);
+        count += 1;
+        shared.cdp.handled(count);
     }
+    shared.cdp.handled(u64::MAX);
     shared.evidence.note(Note::Crashed);
 }
 
