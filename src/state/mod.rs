@@ -29,14 +29,16 @@ mod project;
 mod raw;
 mod rebuild;
 mod review;
+mod scan;
 mod scope;
 mod standing;
 mod testing;
+mod text;
 
 pub use check::{Finding, Repair};
 pub use claims::{Claim, ClaimPhase, ClaimRequest, DEFAULT_LEASE, Lease, parse_lease};
 pub use document::StateFile;
-pub use entry::{Completed, CompletedFacts, Failed, Pending, ReviewStatus};
+pub use entry::{Completed, CompletedFacts, CompletedView, Failed, Pending, ReviewStatus};
 pub use error::StateError;
 pub use handin::count_operations;
 pub use model::{Attempts, Counts, FinalReport, Place, SCHEMA_VERSION, State, stamp};

@@ -173,7 +173,7 @@ impl Project {
         let path = self.state_path();
         match self.read_text()? {
             None => Err(StateError::NoState { path }),
-            Some(text) => State::parse(&text).map_err(|problem| StateError::Broken { path, problem }),
+            Some(text) => State::from_text(text).map_err(|problem| StateError::Broken { path, problem }),
         }
     }
 
@@ -213,6 +213,9 @@ impl Project {
         let answer = change(&mut state, now)?;
         if state.changed {
             self.write(state, now)?;
+        } else {
+            // Perhaps the command before this one could not tell whether its change would last: now it is told.
+            store::make_durable(&self.state_path())?;
         }
         Ok(answer)
     }
@@ -236,7 +239,7 @@ impl Project {
         state.settle(now);
         // No transition may do this; if one did, the file would be refused from then on.
         let state = self.unambiguous(state)?;
-        Ok(store::write_atomic(&self.state_path(), state.render().as_bytes())?)
+        Ok(store::write_atomic_parts(&self.state_path(), &state.rope().parts())?)
     }
 
     /// A free name beside the state for a copy of it that is kept, dated.
