@@ -21,4 +21,5 @@ mod schema; // the list of formats, `schemas/`, and `agent-test schema`
 mod skills; // the skills' form, and every command in them
 mod state_crash; // a fault at every system call of a transition: killed, interrupted, refused, disk full
 mod state_files; // state files that agents and accidents leave behind
+mod state_races; // many processes of every kind at once, and every pair of commands
 mod state_sharing; // many processes on one state, killed processes, failing disks

@@ -54,12 +54,20 @@ fn cases() -> Vec<Case> {
     complete(&tested, "/a");
     tested.write("monkey-test-reports/a-bugs.md", "# Bugs\n");
     vec![
-        case("init", Sandbox::new(), &["init", "--base-url", "http://h", "--project", "p", "--route", "/a", "--route", "/b"]),
+        case(
+            "init",
+            Sandbox::new(),
+            &["init", "--base-url", "http://h", "--project", "p", "--route", "/a", "--route", "/b"],
+        ),
         case("claim", started(), &["claim", "/a", "--worker", "w"]),
         case("complete", with_report, &["complete", "/a", "--report", "{project}/in/a.json"]),
         case("fail", started(), &["fail", "/a", "--error", "e"]),
         case("retry", failed, &["retry", "/a"]),
-        case("review complete", tested, &["review", "complete", "/a", "--bug-report", "{project}/monkey-test-reports/a-bugs.md"]),
+        case(
+            "review complete",
+            tested,
+            &["review", "complete", "/a", "--bug-report", "{project}/monkey-test-reports/a-bugs.md"],
+        ),
     ]
 }
 
@@ -80,21 +88,9 @@ impl Call {
 
 /// One run of a command in a copy of the template.
 struct Run {
-    project: tempfile::TempDir,
+    project: Sandbox,
     answer: Answer,
     calls: Vec<Call>,
-}
-
-fn copy_tree(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap().flatten() {
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy_tree(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 fn program(project: &Path, arguments: &[String]) -> Vec<String> {
@@ -120,8 +116,7 @@ fn command(project: &Path, words: &[String]) -> Command {
 }
 
 fn run(case: &Case, inject: Option<&str>) -> Run {
-    let project = tempfile::Builder::new().prefix("agent-test-crash-").tempdir().unwrap();
-    copy_tree(case.template.path(), project.path());
+    let project = case.template.copy();
     let log = tempfile::NamedTempFile::new().unwrap();
     let mut words: Vec<String> = ["strace", "-f", "-y", "-qq", "-s", "16", "-e"].map(str::to_owned).into();
     words.extend([format!("trace={CALLS}"), "-o".to_owned(), log.path().to_str().unwrap().to_owned()]);
@@ -158,7 +153,7 @@ impl Run {
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.project.path().join(name)
+        self.project.file(name)
     }
 
     /// The state's bytes, without what is drawn anew in each run.
@@ -208,9 +203,7 @@ fn is_rename(call: &Call) -> bool {
 
 /// What came of one fault; an error tells what broke.
 fn judge(case: &Case, fault: &str, run: &Run, old: Option<&String>, new: &String) -> Result<(), String> {
-    let ensure = |holds: bool, what: &str| -> Result<(), String> {
-        if holds { Ok(()) } else { Err(what.to_owned()) }
-    };
+    let ensure = |holds: bool, what: &str| -> Result<(), String> { if holds { Ok(()) } else { Err(what.to_owned()) } };
     let applied = run.renamed().is_some();
     let there = run.state();
     let expected = if applied { Some(new) } else { old };
@@ -256,7 +249,10 @@ fn a_change_that_is_acknowledged_was_synced_file_first_then_directory() {
         let locked = position(&|call| call.name == "flock");
         let opened = position(&|call| call.line.contains(".agent-test-write-"));
         // Nothing is said before the change is durable.
-        let said = run.calls.iter().rposition(|call| call.name == "write" && !call.line.contains(run.project.path().to_str().unwrap()));
+        let said = run
+            .calls
+            .iter()
+            .rposition(|call| call.name == "write" && !call.line.contains(run.project.path().to_str().unwrap()));
         let synced = run.calls.iter().rposition(|call| call.name == "fsync").unwrap();
         assert!(locked < opened && said.is_none_or(|said| synced < said), "{}", case.name);
     }
@@ -272,7 +268,9 @@ fn no_fault_at_any_call_breaks_the_state() {
         let reference = run(case, None);
         assert_eq!(reference.answer.code, 0, "{}", reference.answer.stderr);
         let old = std::fs::read_to_string(case.template.file(STATE)).ok().map(|text| {
-            text.lines().filter(|line| !line.trim_start().starts_with("\"token\": ")).fold(String::new(), |out, line| out + line + "\n")
+            text.lines()
+                .filter(|line| !line.trim_start().starts_with("\"token\": "))
+                .fold(String::new(), |out, line| out + line + "\n")
         });
         let new = reference.state().unwrap();
         let mut job = |fault, call: &Call| jobs.push((place, fault, call.clone(), old.clone(), new.clone()));
@@ -301,7 +299,12 @@ fn no_fault_at_any_call_breaks_the_state() {
                     if let Err(what) = judge(case, fault, &run, old.as_ref(), new) {
                         broken.lock().unwrap().push(format!(
                             "{} with {fault} at {} number {}: {what}\n  {}\n  exit {} {}",
-                            case.name, call.name, call.number, call.line, run.answer.code, run.answer.stderr.trim()
+                            case.name,
+                            call.name,
+                            call.number,
+                            call.line,
+                            run.answer.code,
+                            run.answer.stderr.trim()
                         ));
                     }
                 }

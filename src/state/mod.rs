@@ -35,6 +35,7 @@ mod standing;
 mod testing;
 mod text;
 
+pub use campaign::HandedIn;
 pub use check::{Finding, Repair};
 pub use claims::{Claim, ClaimPhase, ClaimRequest, DEFAULT_LEASE, Lease, parse_lease};
 pub use document::StateFile;

@@ -142,7 +142,7 @@ impl State {
     }
 
     /// The way of a plain file; `None` when there is anything unusual in it.
-    fn quickly(file: &Arc<String>) -> Option<Self> {
+    pub(super) fn quickly(file: &Arc<String>) -> Option<Self> {
         let scan = scan(file)?;
         let mut top = Object::new(0);
         for (key, value) in scan.top {
@@ -159,7 +159,7 @@ impl State {
     }
 
     /// The way of any file: what is wrong with it is found and named.
-    fn thoroughly(text: &str) -> Result<Self, String> {
+    pub(super) fn thoroughly(text: &str) -> Result<Self, String> {
         let top = Object::parse(text, 0).map_err(|error| broken(text, &error))?;
         // What is wrong with `meta` is told before what is wrong with an entry.
         meta_of(&top)?;

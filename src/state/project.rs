@@ -137,6 +137,14 @@ impl Project {
         store::exists(&self.state_path()) != FileKind::Missing
     }
 
+    /// As [`Project::has_state`], where what cannot be looked at must not pass for missing, nor for there.
+    ///
+    /// # Errors
+    /// When the system does not let us look.
+    pub(super) fn state_stands(&self) -> Result<bool, StateError> {
+        Ok(store::kind(&self.state_path())? != FileKind::Missing)
+    }
+
     /// The digest that the final report on the disk carries.
     ///
     /// # Errors
@@ -203,7 +211,7 @@ impl Project {
         &self,
         change: impl FnOnce(&mut State, DateTime<Utc>) -> Result<T, StateError>,
     ) -> Result<T, StateError> {
-        if !self.has_state() {
+        if !self.state_stands()? {
             return Err(StateError::NoState { path: self.state_path() });
         }
         let _lock = self.lock()?;

@@ -87,13 +87,26 @@ pub fn file_names(directory: &Path) -> Result<HashSet<String>, StoreError> {
 
 /// Lists a directory; empty when it is missing.
 fn list<T, C: FromIterator<T> + Default>(directory: &Path, of: impl Fn(&OsStr) -> T) -> Result<C, StoreError> {
-    let all = || -> io::Result<C> {
-        std::fs::read_dir(directory)?.map(|entry| entry.map(|entry| of(&entry.file_name()))).collect()
-    };
-    match again(all) {
+    match again(|| names(directory, |name, _| Some(of(name)))) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(C::default()),
         answer => answer.map_err(|source| StoreError::Read { path: directory.into(), source }),
     }
+}
+
+/// What a directory holds, and of which kind it is as far as the listing tells. The standard library's listing panics
+/// when the directory cannot be closed.
+pub(super) fn names<T, C: FromIterator<T>>(
+    directory: &Path,
+    of: impl Fn(&OsStr, rustix::fs::FileType) -> Option<T>,
+) -> io::Result<C> {
+    use std::os::unix::ffi::OsStrExt;
+    let entries = rustix::fs::Dir::new(std::fs::File::open(directory)?)?;
+    let entries = entries.map(|entry| {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        Ok(if matches!(name, b"." | b"..") { None } else { of(OsStr::from_bytes(name), entry.file_type()) })
+    });
+    entries.filter_map(io::Result::transpose).collect()
 }
 
 /// The names of everything in a directory, for asking whether one is there: as digests, which cost a tenth of names.
@@ -127,13 +140,17 @@ pub fn create_dir(path: &Path) -> Result<(), StoreError> {
 /// Copies a file's bytes to another place, atomically; makes the place's directory.
 ///
 /// # Errors
-/// [`StoreError::Read`] or [`StoreError::Write`].
+/// [`StoreError::Read`], [`StoreError::Write`], or [`StoreError::CopyNotDurable`]: a copy is a step of something else,
+/// which must not be taken for done.
 pub fn copy_into(from: &Path, to: &Path) -> Result<(), StoreError> {
     let bytes = read_bytes(from)?;
     if let Some(parent) = to.parent() {
         create_dir(parent)?;
     }
-    write_atomic(to, &bytes)
+    write_atomic(to, &bytes).map_err(|error| match error {
+        StoreError::NotDurable { path, source } => StoreError::CopyNotDurable { path, source },
+        error => error,
+    })
 }
 
 /// Removes a file; nothing to do when it is gone.

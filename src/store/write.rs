@@ -1,11 +1,13 @@
 //! The atomic write, and the sweeping of what a killed writer leaves.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::StoreError;
+use super::files::names;
 
 /// Names of temporary files begin so.
 const LITTER: &str = ".agent-test-write-";
@@ -183,26 +185,21 @@ fn keep_mode_and_owner(_: &File, _: &Metadata) -> io::Result<()> {
 ///
 /// With an age of zero the caller must hold the lock that every writer of the directory takes.
 pub fn sweep(directory: &Path, age: Duration) {
-    let Ok(entries) = again(|| std::fs::read_dir(directory)) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
-        let (is_file, is_old) = (name.starts_with(LITTER), name.starts_with(OLD_LITTER.0));
-        let fits = entry.file_type().is_ok_and(|kind| (is_file && kind.is_file()) || (is_old && kind.is_dir()));
-        if !fits {
-            continue;
-        }
-        let old_enough = age.is_zero()
-            || entry
-                .metadata()
-                .and_then(|data| data.modified())
-                .is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed >= age));
-        if old_enough && is_file {
-            let _ = again(|| std::fs::remove_file(entry.path()));
-        } else if old_enough {
+    let litter = |name: &OsStr, _| {
+        let text = name.to_str()?;
+        (text.starts_with(LITTER) || text.starts_with(OLD_LITTER.0)).then(|| directory.join(name))
+    };
+    let Ok(found) = again(|| names::<PathBuf, Vec<_>>(directory, litter)) else { return };
+    for path in found {
+        let Ok(data) = again(|| path.symlink_metadata()) else { continue };
+        let old_enough =
+            age.is_zero() || data.modified().is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed >= age));
+        if old_enough && data.is_file() {
+            let _ = again(|| std::fs::remove_file(&path));
+        } else if old_enough && data.is_dir() {
             // Takes only what the writer made: a directory that holds anything else stays.
-            let _ = std::fs::remove_file(entry.path().join(OLD_LITTER.1));
-            let _ = std::fs::remove_dir(entry.path());
+            let _ = again(|| std::fs::remove_file(path.join(OLD_LITTER.1)));
+            let _ = again(|| std::fs::remove_dir(&path));
         }
     }
 }
