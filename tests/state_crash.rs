@@ -202,12 +202,15 @@ fn is_rename(call: &Call) -> bool {
 }
 
 /// What came of one fault; an error tells what broke.
-fn judge(case: &Case, fault: &str, run: &Run, old: Option<&String>, new: &String) -> Result<(), String> {
+fn judge(case: &Case, fault: &str, run: &Run, old: Option<&str>, new: &str) -> Result<(), String> {
     let ensure = |holds: bool, what: &str| -> Result<(), String> { if holds { Ok(()) } else { Err(what.to_owned()) } };
     let applied = run.renamed().is_some();
     let there = run.state();
     let expected = if applied { Some(new) } else { old };
-    ensure(there.as_ref() == expected, "the state is neither the old one before the rename nor the new one after it")?;
+    ensure(
+        there.as_deref() == expected,
+        "the state is neither the old one before the rename nor the new one after it",
+    )?;
     let Answer { code, stdout, stderr } = &run.answer;
     match (fault, *code) {
         ("SIGKILL", _) => ensure(*code == -1 || *code == 137, "it was not killed")?,
@@ -227,7 +230,7 @@ fn judge(case: &Case, fault: &str, run: &Run, old: Option<&String>, new: &String
     let held = case.name == "claim" && applied;
     ensure(again.code == if held { 2 } else { 0 }, &format!("the same again: exit {}: {}", again.code, again.stderr))?;
     ensure(!applied || std::fs::read(run.file(STATE)).ok() == bytes, "the same again changed the state")?;
-    ensure(run.state().as_ref() == Some(new), "the same again did not lead to the new state")?;
+    ensure(run.state().as_deref() == Some(new), "the same again did not lead to the new state")?;
     ensure(run.litter().is_empty(), &format!("litter stays: {:?}", run.litter()))?;
     let findings = Project::open(run.project.path(), Clock::default()).check().map_err(|error| error.to_string())?;
     ensure(findings.is_empty(), &format!("an invariant is broken: {findings:?}"))
@@ -296,7 +299,7 @@ fn no_fault_at_any_call_breaks_the_state() {
                     let kind = if *fault == "SIGKILL" { "signal=SIGKILL" } else { &format!("error={fault}") };
                     let run = run(case, Some(&format!("{}:{kind}:when={}", call.name, call.number)));
                     *table.lock().unwrap().entry((call.name.clone(), fault)).or_default() += 1;
-                    if let Err(what) = judge(case, fault, &run, old.as_ref(), new) {
+                    if let Err(what) = judge(case, fault, &run, old.as_deref(), new) {
                         broken.lock().unwrap().push(format!(
                             "{} with {fault} at {} number {}: {what}\n  {}\n  exit {} {}",
                             case.name,

@@ -215,7 +215,7 @@ fn of_every_pair_of_commands_both_changes_stand() {
                     };
                     // Every third pair starts together, the others apart.
                     let one = start(first);
-                    if (first + second) % 3 != 0 {
+                    if !(first + second).is_multiple_of(3) {
                         stagger((first * MATRIX.len() + second) as u64);
                     }
                     let two = start(second);

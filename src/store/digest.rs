@@ -21,9 +21,9 @@ pub fn quick_digest(bytes: impl Iterator<Item = u8>) -> u64 {
     };
     let (mut state, mut word, mut length) = (0x2545_F491_4F6C_DD1D_u64, 0_u64, 0_u64);
     for byte in bytes {
-        word = word << 8 | u64::from(byte);
+        word = (word << 8) | u64::from(byte);
         length += 1;
-        if length % 8 == 0 {
+        if length.is_multiple_of(8) {
             state = fold(state, word);
             word = 0;
         }

@@ -78,16 +78,7 @@ fn replace(target: &Path, parts: &[&[u8]], old: Option<&Metadata>) -> Result<(),
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let mut temporary = again(|| builder.tempfile_in(parent)).map_err(Stopped::Before)?;
-    let filled = (|| {
-        let file = temporary.as_file_mut();
-        if let Some(old) = old {
-            again(|| keep_mode_and_owner(file, old))?;
-        }
-        parts.iter().try_for_each(|part| file.write_all(part))?;
-        // Interruptions are retried by the library.
-        file.sync_all()
-    })();
-    filled.map_err(Stopped::Before)?;
+    fill(temporary.as_file_mut(), parts, old).map_err(Stopped::Before)?;
     // From here on the temporary name is ours to remove; open handles would hinder the rename on some systems.
     let (_, from) = temporary.into_parts();
     let mut interruptions = 0;
@@ -110,6 +101,15 @@ fn replace(target: &Path, parts: &[&[u8]], old: Option<&Metadata>) -> Result<(),
             return Err(Stopped::Before(error));
         }
     }
+}
+
+fn fill(file: &mut File, parts: &[&[u8]], old: Option<&Metadata>) -> io::Result<()> {
+    if let Some(old) = old {
+        again(|| keep_mode_and_owner(file, old))?;
+    }
+    // Interruptions of these two are retried by the library.
+    parts.iter().try_for_each(|part| file.write_all(part))?;
+    file.sync_all()
 }
 
 /// Makes sure that the file which stands here survives a power loss, whoever wrote it.
