@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::Route;
-use crate::store::{DigestSet, quick_digest};
+use crate::store::{DigestSet, table_digest};
 
 /// The longest slug, in bytes.
 const LONGEST: usize = 100;
@@ -157,7 +157,7 @@ impl Slugs {
         if !self.odd.is_empty() && self.odd.contains_key(key) {
             return;
         }
-        let digest = quick_digest(key.bytes());
+        let digest = table_digest(key.bytes());
         if is_its_own(key) {
             if self.plain.contains(&digest) {
                 return;
@@ -184,7 +184,7 @@ impl Slugs {
         let key = route.key();
         match self.odd.get(key.as_ref()) {
             Some(slug) => Some(slug.clone()),
-            None => self.plain.contains(&quick_digest(key.bytes())).then(|| Slug::of(route)),
+            None => self.plain.contains(&table_digest(key.bytes())).then(|| Slug::of(route)),
         }
     }
 
@@ -196,7 +196,7 @@ impl Slugs {
 
 /// The digest of a slug, without regard to case: slugs are ASCII.
 fn folded(slug: impl Iterator<Item = u8>) -> u64 {
-    quick_digest(slug.map(|byte| byte.to_ascii_lowercase()))
+    table_digest(slug.map(|byte| byte.to_ascii_lowercase()))
 }
 
 /// Whether a key is, at a glance, its own slug but for the slashes.

@@ -11,7 +11,7 @@ use super::model::{SCHEMA_VERSION, State};
 use super::project::{Project, REPORTS_DIR};
 use super::{StateError, rebuild};
 use crate::route::Route;
-use crate::store::{self, DigestSet, FileKind, quick_digest};
+use crate::store::{self, DigestSet, FileKind, table_digest};
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -100,9 +100,9 @@ fn own_findings(state: &State) -> Vec<Finding> {
 /// The digest of a file's name, without regard to case.
 fn digest_of(file: &str) -> u64 {
     if file.is_ascii() {
-        quick_digest(file.bytes().map(|byte| byte.to_ascii_lowercase()))
+        table_digest(file.bytes().map(|byte| byte.to_ascii_lowercase()))
     } else {
-        quick_digest(file.to_lowercase().bytes())
+        table_digest(file.to_lowercase().bytes())
     }
 }
 

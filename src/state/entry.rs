@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::raw::{Object, lenient};
-use super::scan::{BUG_REPORT_FILE, Element, REPORT_FILE, REVIEW_STATUS, ROUTE, TESTED_AT};
+use super::scan::{BUG_REPORT_FILE, Element, REPORT_FILE, REVIEW_STATUS, ROUTE, STATUS, TESTED_AT};
 use super::text::Text;
 use crate::maze::{OperationsCount, RouteStatus, open_enum};
 use crate::route::Route;
@@ -37,6 +37,8 @@ pub struct Completed {
     pub route: Route,
     /// Where its review stands; absent counts as pending.
     pub review_status: Option<ReviewStatus>,
+    /// Outcome.
+    pub status: Option<RouteStatus>,
     text: Text,
     /// Where the values that are often looked at stand in the text; empty when absent.
     tested_at: Place,
@@ -54,9 +56,6 @@ pub struct CompletedView {
     /// When the test ended.
     #[serde(default, deserialize_with = "lenient")]
     pub tested_at: Option<DateTime<Utc>>,
-    /// Outcome.
-    #[serde(default, deserialize_with = "lenient")]
-    pub status: Option<RouteStatus>,
     /// Bugs in its report.
     #[serde(default, deserialize_with = "lenient")]
     pub bugs_count: Option<u64>,
@@ -132,6 +131,7 @@ impl Completed {
         let value = |field: usize| file.get(element.fields.get(field)?.clone());
         let route = Route::parse(&string(value(ROUTE)?)?).ok()?;
         let review_status = string(value(REVIEW_STATUS)?).map(|word| ReviewStatus::from(word.as_ref()));
+        let status = string(value(STATUS)?).map(|word| RouteStatus::from(word.as_ref()));
         let start = element.text.start;
         let place = |field: usize| -> Option<Place> {
             let range = element.fields.get(field)?;
@@ -141,6 +141,7 @@ impl Completed {
         Some(Self {
             route,
             review_status,
+            status,
             tested_at: place(TESTED_AT)?,
             report_file: place(REPORT_FILE)?,
             bug_report_file: place(BUG_REPORT_FILE)?,
@@ -237,6 +238,8 @@ impl Entry for Completed {
             route: Route,
             #[serde(default, deserialize_with = "lenient")]
             review_status: Option<ReviewStatus>,
+            #[serde(default, deserialize_with = "lenient")]
+            status: Option<RouteStatus>,
             #[serde(borrow, default)]
             tested_at: Option<&'a RawValue>,
             #[serde(borrow, default)]
@@ -256,6 +259,7 @@ impl Entry for Completed {
         Ok(Self {
             route: quick.route,
             review_status: quick.review_status,
+            status: quick.status,
             tested_at: place(quick.tested_at),
             report_file: place(quick.report_file),
             bug_report_file: place(quick.bug_report_file),

@@ -14,7 +14,7 @@ use super::scan::{LISTS, scan};
 use super::text::Rope;
 use crate::route::{Route, Slug, Slugs};
 use crate::settings::{Config, Overrides};
-use crate::store::{DigestSet, quick_digest};
+use crate::store::{DigestSet, table_digest};
 
 /// The version of the state file that this program writes.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -296,7 +296,7 @@ impl State {
     pub fn twice(&self) -> Vec<(Route, String)> {
         let routes = self.completed.len() + self.failed.len() + self.pending.len();
         let mut digests = DigestSet::with_capacity_and_hasher(routes, std::hash::BuildHasherDefault::default());
-        if self.routes().all(|route| digests.insert(quick_digest(route.key().bytes()))) {
+        if self.routes().all(|route| digests.insert(table_digest(route.key().bytes()))) {
             return Vec::new();
         }
         let mut seen: HashMap<&Route, &'static str> = HashMap::new();

@@ -50,12 +50,13 @@ const FIELDS: [&str; 15] = [
 ];
 
 /// How many keys are read in every entry.
-pub(super) const QUICK: usize = 5;
+pub(super) const QUICK: usize = 6;
 pub(super) const ROUTE: usize = 0;
 pub(super) const REVIEW_STATUS: usize = 1;
 pub(super) const TESTED_AT: usize = 2;
 pub(super) const REPORT_FILE: usize = 3;
 pub(super) const BUG_REPORT_FILE: usize = 4;
+pub(super) const STATUS: usize = 5;
 
 /// Scans a whole state; `None` when it is not plain.
 pub(super) fn scan(text: &str) -> Option<Scan> {

@@ -13,7 +13,7 @@ pub fn sha256_hex(bytes: impl AsRef<[u8]>) -> String {
 
 /// A quick digest of 64 bits, the same in every process. Good for finding what is perhaps equal; nobody's secret.
 #[must_use]
-pub fn quick_digest(bytes: impl Iterator<Item = u8>) -> u64 {
+pub fn table_digest(bytes: impl Iterator<Item = u8>) -> u64 {
     const PRIME: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
     let fold = |state: u64, word: u64| {
         let product = u128::from(state ^ word).wrapping_mul(PRIME);
@@ -44,7 +44,7 @@ impl std::hash::Hasher for AsItIs {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        self.0 = quick_digest(bytes.iter().copied());
+        self.0 = table_digest(bytes.iter().copied());
     }
 
     fn write_u64(&mut self, digest: u64) {
@@ -57,10 +57,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quick_digests_of_many_neighbours_are_distinct() {
-        let set: DigestSet = (0..100_000).map(|number| quick_digest(format!("/area/{number}").bytes())).collect();
+    fn table_digests_of_many_neighbours_are_distinct() {
+        let set: DigestSet = (0..100_000).map(|number| table_digest(format!("/area/{number}").bytes())).collect();
         assert_eq!(set.len(), 100_000);
-        assert_ne!(quick_digest([].into_iter()), quick_digest([0].into_iter()));
-        assert_ne!(quick_digest([0; 8].into_iter()), quick_digest([0; 16].into_iter()));
+        assert_ne!(table_digest([].into_iter()), table_digest([0].into_iter()));
+        assert_ne!(table_digest([0; 8].into_iter()), table_digest([0; 16].into_iter()));
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-use super::digest::{DigestSet, quick_digest};
+use super::digest::{DigestSet, table_digest};
 use super::write::again;
 use super::{StoreError, write_atomic};
 
@@ -119,13 +119,13 @@ impl Listing {
     /// # Errors
     /// [`StoreError::Read`].
     pub fn of(directory: &Path) -> Result<Self, StoreError> {
-        list(directory, |name| quick_digest(name.as_encoded_bytes().iter().copied())).map(Self)
+        list(directory, |name| table_digest(name.as_encoded_bytes().iter().copied())).map(Self)
     }
 
     /// Whether a file of this name is there.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
-        self.0.contains(&quick_digest(name.bytes()))
+        self.0.contains(&table_digest(name.bytes()))
     }
 }
 

@@ -23,7 +23,7 @@ mod owner;
 mod write;
 
 pub use clock::Clock;
-pub use digest::{DigestSet, quick_digest, sha256_hex};
+pub use digest::{DigestSet, sha256_hex, table_digest};
 pub use error::StoreError;
 pub use evidence::{fresh_evidence_dir, remove_tree, write_evidence};
 pub use files::{
