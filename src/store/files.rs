@@ -134,7 +134,11 @@ impl Listing {
 /// # Errors
 /// [`StoreError::Write`].
 pub fn create_dir(path: &Path) -> Result<(), StoreError> {
-    again(|| std::fs::create_dir_all(path)).map_err(|source| StoreError::Write { path: path.into(), source })
+    match again(|| std::fs::create_dir_all(path)) {
+        // The library looks only once whether what stands there is a directory, and is interrupted too.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && kind(path)? == FileKind::Directory => Ok(()),
+        done => done.map_err(|source| StoreError::Write { path: path.into(), source }),
+    }
 }
 
 /// Copies a file's bytes to another place, atomically; makes the place's directory.
