@@ -2,6 +2,9 @@
 # make test   installs what is missing and passes all tests
 # make check  format, lints, documentation
 #
+# Longer proofs: make fault-table (every fault at every system call of a transition), make bench-state (what a change of
+# the state costs, beside the disk's floor, serde_json and jq), make fuzz (TARGET=state_file SECONDS=600)
+#
 # Assumed: a Rust toolchain (1.95 or newer) and make. As root on Debian the rest is installed; elsewhere both say what is
 # missing and how to get it. The development profile serves all of them: it builds in a third of the time of a release.
 
@@ -9,10 +12,10 @@ CARGO ?= cargo
 CARGO_FLAGS ?= --locked
 BROWSERS ?= 2
 
-.PHONY: demo test check setup fmt install help
+.PHONY: demo test check setup fmt install help fault-table bench-state fuzz
 
 help:
-	@sed -n 's/^# //p' Makefile | head -3
+	@sed -n 's/^# //p' Makefile | head -5
 
 demo: setup
 	$(CARGO) run $(CARGO_FLAGS) -- demo
@@ -31,8 +34,22 @@ check:
 	$(CARGO) clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(CARGO_FLAGS) --no-deps
 
+fault-table:
+	@sh scripts/setup.sh build faults
+	AGENT_TEST_FAULTS=all $(CARGO) test $(CARGO_FLAGS) --test main -- --nocapture state_crash::no_fault
+
+bench-state:
+	@sh scripts/setup.sh build bench
+	$(CARGO) bench $(CARGO_FLAGS) --bench state
+
+TARGET ?= state_file
+SECONDS ?= 600
+fuzz:
+	@sh scripts/setup.sh build
+	sh scripts/fuzz.sh $(TARGET) $(SECONDS)
+
 setup:
-	@sh scripts/setup.sh build browser
+	@sh scripts/setup.sh build browser faults
 
 fmt:
 	$(CARGO) fmt --all

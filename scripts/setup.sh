@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what building (`build`) or testing in a browser (`browser`) needs and is missing.
+# Installs what building (`build`), testing in a browser (`browser`), testing faults of the system (`faults`) or
+# benchmarks (`bench`) need and is missing.
 #
 # As root on Debian it installs. Elsewhere it installs nothing: it says exactly what is missing and how to get it, and
 # ends with 2. When nothing is missing it says nothing.
@@ -46,6 +47,15 @@ check_browser() {
     missing ChromeDriver chromium-driver
 }
 
+# Faults are injected at system calls, which only Linux has a tool for.
+check_faults() {
+  [ "$(uname -s)" != Linux ] || have strace || missing strace strace
+}
+
+check_bench() {
+  have jq || missing jq jq
+}
+
 system() {
   case $(uname -s) in
     Darwin) echo macos && return ;;
@@ -65,8 +75,8 @@ say_how() {
   echo "setup: missing: $missing_names" >&2
   case $(system) in
     debian) echo "setup: as root: apt-get install$missing_packages" >&2 ;;
-    ubuntu) echo "setup: as root: apt-get install make gcc libc6-dev chromium-browser chromium-chromedriver" >&2 ;;
-    fedora) echo "setup: as root: dnf install make gcc chromium chromedriver" >&2 ;;
+    ubuntu) echo "setup: as root: apt-get install make gcc libc6-dev strace jq chromium-browser chromium-chromedriver" >&2 ;;
+    fedora) echo "setup: as root: dnf install make gcc strace jq chromium chromedriver" >&2 ;;
     macos) echo "setup: xcode-select --install (make, C compiler); brew install --cask chromium chromedriver" >&2 ;;
     *) echo "setup: install them with your system's package manager; browser and driver in the same version" >&2 ;;
   esac
@@ -78,7 +88,9 @@ for part in "${@:-build}"; do
   case $part in
     build) check_build ;;
     browser) check_browser ;;
-    *) echo "usage: setup.sh [build] [browser]" >&2 && exit 2 ;;
+    faults) check_faults ;;
+    bench) check_bench ;;
+    *) echo "usage: setup.sh [build] [browser] [faults] [bench]" >&2 && exit 2 ;;
   esac
 done
 

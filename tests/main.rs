@@ -20,9 +20,11 @@ mod sandbox;
 mod schema; // the list of formats, `schemas/`, and `agent-test schema`
 mod skills; // the skills' form, and every command in them
 mod state_clock; // leases, though somebody sets the clock
+mod state_crash; // a fault at every system call of a transition: killed, interrupted, refused, disk full
 mod state_files; // state files that agents and accidents leave behind
 mod state_history; // `log`, `undo`, and a history that never stops a transition
 mod state_older; // an older state that was brought back, and one that is gone
+mod state_races; // many processes of every kind at once, and every pair of commands
 mod state_sharing; // many processes on one state, killed processes, failing disks
 mod state_strangers; // what stands in place of a state, and what agents hand in
 mod state_worktrees; // linked git worktrees: one campaign for all of them

@@ -51,6 +51,24 @@ impl Sandbox {
         Self { dir: tempfile::tempdir().expect("a temporary directory") }
     }
 
+    /// Another project with the same files.
+    pub fn copy(&self) -> Self {
+        fn copy_tree(from: &Path, to: &Path) {
+            std::fs::create_dir_all(to).expect("a folder");
+            for entry in std::fs::read_dir(from).expect("a folder").flatten() {
+                let target = to.join(entry.file_name());
+                if entry.file_type().expect("a kind").is_dir() {
+                    copy_tree(&entry.path(), &target);
+                } else {
+                    std::fs::copy(entry.path(), target).expect("a copy");
+                }
+            }
+        }
+        let copy = Self::new();
+        copy_tree(self.path(), copy.path());
+        copy
+    }
+
     /// The project's root.
     pub fn path(&self) -> &Path {
         self.dir.path()

@@ -157,7 +157,7 @@ fn processes_killed_anywhere_leave_a_whole_state_and_no_litter() {
     let litter = std::fs::read_dir(sandbox.path())
         .unwrap()
         .flatten()
-        .filter(|e| e.file_name().to_string_lossy().starts_with(".atomicwrite"));
+        .filter(|e| e.file_name().to_string_lossy().starts_with(".agent-test-write-"));
     assert_eq!(litter.count(), 0);
     sandbox.run(&["check"]).exits(0);
 }

@@ -35,7 +35,7 @@ pub fn aggregate(project: &Project, state: &State) -> Aggregate {
         .completed()
         .iter()
         .map(|entry| {
-            let slug = slugs.get(&entry.route).cloned().unwrap_or_else(|| state.slug(&entry.route));
+            let slug = slugs.get(&entry.route).unwrap_or_else(|| state.slug(&entry.route));
             route_input(project, entry, &slug).unwrap_or_else(|why| without_report(project, entry, &slug, why))
         })
         .collect();

@@ -24,12 +24,11 @@ pub(crate) struct Args {
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let route = parse_route(&args.route)?;
     let project = context.project();
-    let changed = project.complete(&route, &context.file(&args.report), args.token.as_deref())?;
-    let state = project.read()?;
-    let entry = state.completed().iter().find(|entry| entry.route == route);
+    let done = project.hand_in(&route, &context.file(&args.report), args.token.as_deref())?;
+    let entry = done.entry.as_ref();
     let status = entry.and_then(|entry| entry.status.clone());
     let bugs = entry.and_then(|entry| entry.bugs_count).unwrap_or(0);
-    let text = if changed {
+    let text = if done.changed {
         format!("completed {route}: {}", counted(usize::try_from(bugs).unwrap_or(usize::MAX), "bug"))
     } else {
         format!("unchanged {route} was completed with this report before")
@@ -37,8 +36,8 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     context.answer(
         json!({
             "route": route,
-            "slug": state.slug(&route),
-            "changed": changed,
+            "slug": done.slug,
+            "changed": done.changed,
             "status": status,
             "bugsCount": bugs,
             "reportFile": entry.and_then(|entry| entry.report_file.clone()),

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::exit::{Exit, Failure};
 use crate::route::Route;
 use crate::state::{Checkout, Project, STATE_FILE, Standing};
-use crate::store::Clock;
+use crate::store::{Clock, FileKind, exists};
 use crate::ui::Ui;
 
 /// Options that every command takes.
@@ -148,7 +148,8 @@ impl Context {
     /// When `--project-dir` names no directory (exit 2), or the working directory is gone.
     pub fn new(globals: &Globals, ui: Ui) -> Result<Self, Failure> {
         let (project, note) = match &globals.project_dir {
-            Some(dir) if dir.is_dir() => (dir.clone(), None),
+            // What cannot be looked at is not missing: the command that uses it says why.
+            Some(dir) if matches!(exists(dir), FileKind::Directory | FileKind::Special) => (dir.clone(), None),
             Some(dir) => {
                 return Err(Failure::usage(
                     "no_project",

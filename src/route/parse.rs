@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> RouteMap {
             Event::Start(Tag::Heading { level, .. }) => reader.heading(level, raw),
             Event::Start(Tag::Table(_)) => header = None,
             Event::Start(Tag::TableHead | Tag::TableRow) => row.clear(),
-            Event::Start(Tag::TableCell) => row.push(plain(raw.trim().trim_end_matches('|').trim())),
+            Event::Start(Tag::TableCell) => row.push(plain(cell(raw))),
             Event::End(TagEnd::TableHead) => {
                 header = Some(row.iter().map(|cell| cell.to_lowercase()).collect());
             }
@@ -79,7 +79,10 @@ fn tables_apart(text: &str) -> String {
 
 impl Reader {
     fn heading(&mut self, level: HeadingLevel, raw: &str) {
-        let title = plain(raw.trim().trim_matches('#').trim());
+        // A heading may also be lines of text above a line of dashes.
+        let raw = raw.trim();
+        let raw = if raw.starts_with('#') { raw } else { raw.rsplit_once('\n').map_or(raw, |(text, _)| text) };
+        let title = plain(raw.trim_matches('#').trim()).split_whitespace().collect::<Vec<_>>().join(" ");
         let lower = title.to_lowercase();
         self.excluded = lower.contains("excluded") || (self.excluded && level > HeadingLevel::H2);
         let is_part = level == HeadingLevel::H1 || self.excluded || PARTS.iter().any(|part| lower.starts_with(part));
@@ -183,6 +186,15 @@ fn category_name(title: &str) -> String {
     name.to_owned()
 }
 
+/// A cell without its border; an escaped border is part of its text.
+fn cell(raw: &str) -> &str {
+    let mut text = raw.trim();
+    while let Some(rest) = text.strip_suffix('|').filter(|rest| !rest.ends_with('\\')) {
+        text = rest.trim_end();
+    }
+    text
+}
+
 /// Takes backslash escapes away, and a link's address out of it. No route holds a backslash.
 fn plain(text: &str) -> String {
     if let Some((_, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once("]("))
@@ -230,6 +242,21 @@ mod tests {
     fn a_table_right_below_a_list_or_a_sentence_is_read() {
         assert_eq!(routes("- /a\n| Route |\n|---|\n| /b |\n| /c |\n"), ["/a", "/b", "/c"]);
         assert_eq!(routes("These:\n| Route |\n|---|\n| /b |\n"), ["/b"]);
+    }
+
+    #[test]
+    fn a_border_that_is_escaped_stays_in_its_cell() {
+        let text = "- /a\n\n## Excluded\n\n| Route | Reason |\n|---|---|\n| /b | \\| none \\| |\n";
+        let map = RouteMap::parse(text).unwrap();
+        assert_eq!(map.excluded.first().map(|excluded| excluded.reason.as_str()), Some("| none |"));
+    }
+
+    #[test]
+    fn a_heading_of_several_lines_is_one_name() {
+        let map = RouteMap::parse("Billing\n/old\n---\n- /bills\n").unwrap();
+        assert_eq!(map.categories.first().map(|category| category.name.as_str()), Some("Billing /old"));
+        let written = map.render(chrono::DateTime::UNIX_EPOCH, "list");
+        assert_eq!(RouteMap::parse(&written).unwrap().routes, map.routes, "{written}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The file-safe name of a route.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::Serialize;
 
 use super::Route;
+use crate::store::{DigestSet, table_digest};
 
 /// The longest slug without a suffix, in bytes.
 const LONGEST: usize = 100;
@@ -119,49 +120,102 @@ fn suffixed(base: &str, key: &str, digits: usize) -> Slug {
 }
 
 /// The slugs of one campaign: each route's is given once and never moves.
+///
+/// Of the many routes whose slug follows from themselves only digests are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Slugs {
-    by_route: HashMap<String, Slug>,
-    taken: HashSet<String>,
+    /// Slugs that do not follow from their route alone.
+    odd: HashMap<String, Slug>,
+    /// Routes (their keys) that have a slug which does.
+    plain: DigestSet,
+    /// Every slug, compared without case.
+    taken: DigestSet,
 }
 
 impl Slugs {
+    /// Room for this many routes.
+    #[must_use]
+    pub fn with_capacity(routes: usize) -> Self {
+        let set = || DigestSet::with_capacity_and_hasher(routes, std::hash::BuildHasherDefault::default());
+        Self { odd: HashMap::new(), plain: set(), taken: set() }
+    }
+
     /// Keeps a slug that was given before; says whether it was free.
     pub fn keep(&mut self, route: &Route, slug: Slug) -> bool {
-        let free = self.taken.insert(slug.folded());
-        self.by_route.insert(route.key().into_owned(), slug);
+        let free = self.taken.insert(folded(slug.as_str().bytes()));
+        self.odd.insert(route.key().into_owned(), slug);
         free
     }
 
     /// The route's slug, given now when it has none.
     pub fn give(&mut self, route: &Route) -> Slug {
+        self.note(route);
+        self.get(route).unwrap_or_else(|| Slug::of(route))
+    }
+
+    /// Gives the route a slug when it has none.
+    pub fn note(&mut self, route: &Route) {
         let key = route.key();
-        if let Some(slug) = self.by_route.get(key.as_ref()) {
-            return slug.clone();
+        let key = key.as_ref();
+        if !self.odd.is_empty() && self.odd.contains_key(key) {
+            return;
+        }
+        let digest = table_digest(key.bytes());
+        if is_its_own(key) {
+            if self.plain.contains(&digest) {
+                return;
+            }
+            if self.taken.insert(folded(key.bytes().skip(1).map(|byte| if byte == b'/' { b'_' } else { byte }))) {
+                self.plain.insert(digest);
+                return;
+            }
         }
         let mut slug = Slug::of(route);
         for digits in SUFFIX_DIGITS {
-            if !self.taken.contains(&slug.folded()) {
+            if !self.taken.contains(&folded(slug.as_str().bytes())) {
                 break;
             }
-            slug = suffixed(&base(&key).0, &key, digits);
+            slug = suffixed(&base(key).0, key, digits);
         }
-        self.taken.insert(slug.folded());
-        self.by_route.insert(key.into_owned(), slug.clone());
-        slug
+        self.taken.insert(folded(slug.as_str().bytes()));
+        self.odd.insert(key.to_owned(), slug);
     }
 
     /// The route's slug, when it has one.
     #[must_use]
-    pub fn get(&self, route: &Route) -> Option<&Slug> {
-        self.by_route.get(route.key().as_ref())
+    pub fn get(&self, route: &Route) -> Option<Slug> {
+        let key = route.key();
+        match self.odd.get(key.as_ref()) {
+            Some(slug) => Some(slug.clone()),
+            None => self.plain.contains(&table_digest(key.bytes())).then(|| Slug::of(route)),
+        }
     }
+
+    /// The slugs that do not follow from their route alone, by the route's key; `/`, whose slug is fixed, among them.
+    pub fn odd(&self) -> impl Iterator<Item = (&str, &Slug)> {
+        self.odd.iter().map(|(key, slug)| (key.as_str(), slug))
+    }
+}
+
+/// The digest of a slug, without regard to case: slugs are ASCII.
+fn folded(slug: impl Iterator<Item = u8>) -> u64 {
+    table_digest(slug.map(|byte| byte.to_ascii_lowercase()))
+}
+
+/// Whether a key is, at a glance, its own slug but for the slashes.
+fn is_its_own(key: &str) -> bool {
+    let name = key.strip_prefix('/').unwrap_or(key);
+    !name.is_empty()
+        && name.len() <= LONGEST
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/'))
+        && (name.len() > 4 || !is_device(name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::HashSet;
 
     fn slug(text: &str) -> String {
         Slug::of(&Route::parse(text).unwrap()).to_string()
@@ -219,6 +273,13 @@ mod tests {
             let routes: HashSet<Route> = texts.iter().filter_map(|t| Route::parse(t).ok()).collect();
             let given: HashSet<String> = routes.iter().map(|r| slugs.give(r).folded()).collect();
             prop_assert_eq!(given.len(), routes.len());
+            // What was given is found again, and follows from the route alone unless it is told to be odd.
+            for route in &routes {
+                let slug = slugs.give(route);
+                prop_assert_eq!(slugs.get(route), Some(slug.clone()));
+                let odd = slugs.odd().any(|(key, _)| key == route.key());
+                prop_assert!(odd || slug == Slug::of(route));
+            }
         }
     }
 }

@@ -8,7 +8,6 @@ use chrono::{DateTime, Utc};
 
 use super::model::{State, stamp};
 use super::{Project, StateError};
-use crate::store;
 
 /// Our key in the state: the number of its last transition.
 pub(super) const TRANSITION: &str = "transition";
@@ -65,25 +64,24 @@ impl Project {
     }
 
     /// Whether this state is older than what is known.
-    pub(super) fn age(&self, state: &State, text: &str, known: Option<Known>) -> Option<Age> {
+    pub(super) fn age(&self, state: &State, digest: &str, known: Option<Known>) -> Option<Age> {
         let known = known?;
         if let Some(has) = state.transition() {
             return behind(has, known);
         }
-        let digest = store::quick_digest(text);
         let lines = self.history().ok()?;
         let has = lines.iter().rev().find_map(|line| {
-            if line.after.as_deref() == Some(digest.as_str()) {
+            if line.after.as_deref() == Some(digest) {
                 Some(line.seq)
             } else {
-                (line.before.as_deref() == Some(digest.as_str())).then(|| line.seq.saturating_sub(1))
+                (line.before.as_deref() == Some(digest)).then(|| line.seq.saturating_sub(1))
             }
         })?;
         behind(has, known)
     }
 
-    pub(super) fn refuse_older(&self, state: &State, text: &str, known: Option<Known>) -> Result<(), StateError> {
-        match self.age(state, text, known) {
+    pub(super) fn refuse_older(&self, state: &State, digest: &str, known: Option<Known>) -> Result<(), StateError> {
+        match self.age(state, digest, known) {
             Some(age) => Err(StateError::Older { path: self.state_path(), age: age.message() }),
             None => Ok(()),
         }
@@ -95,8 +93,8 @@ impl Project {
     /// [`StateError::Older`]; what [`Project::read`] refuses.
     pub fn require_current(&self) -> Result<(), StateError> {
         let known = self.last_known();
-        let (state, text) = self.parsed()?;
-        self.refuse_older(&state, &text, known)
+        let (state, digest) = self.parsed()?;
+        self.refuse_older(&state, &digest, known)
     }
 }
 

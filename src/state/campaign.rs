@@ -10,9 +10,20 @@ use super::history::KeptFile;
 use super::model::{Place, State};
 use super::project::{OWN_DIR, Project, REPORTS_DIR, SCREENSHOTS_DIR};
 use super::{Added, Claim, ClaimRequest, Completed, Crash, InitRequest, Initialized, Lease, Next, StateError};
-use crate::route::{Route, RouteMap};
+use crate::route::{Route, RouteMap, Slug};
 use crate::settings::Config;
 use crate::store;
+
+/// What handing in a report led to.
+#[derive(Clone, Debug)]
+pub struct HandedIn {
+    /// Whether the state changed; `false`: the route was completed with this report before.
+    pub changed: bool,
+    /// The route's slug.
+    pub slug: Slug,
+    /// The route's entry.
+    pub entry: Option<Completed>,
+}
 
 impl Project {
     /// Begins a campaign: only these routes, pending, and the directories of its outputs. The same campaign again is
@@ -25,7 +36,7 @@ impl Project {
         let state = State::initialize(request, now)?;
         let _lock = self.lock()?;
         let mut kept = None;
-        if self.has_state() {
+        if self.state_stands()? {
             if request.force {
                 if let Ok(old) = self.read_as_it_is() {
                     self.refuse_newer(&old)?;
@@ -54,8 +65,12 @@ impl Project {
             store::create_dir(&self.root().join(folder))?;
         }
         let routes = state.counts().total_routes;
-        let before = if kept.is_some() { self.read_text().ok().flatten() } else { None };
-        self.write(state, before.as_deref(), now)?;
+        let before = if kept.is_some() {
+            self.read_text().ok().flatten().map(|text| store::quick_digest(&[text.as_bytes()]))
+        } else {
+            None
+        };
+        self.write(state, before, now)?;
         Ok(Initialized { created: true, kept, routes })
     }
 
@@ -64,7 +79,7 @@ impl Project {
     /// # Errors
     /// When the state cannot be read or understood.
     pub fn read_settings(&self) -> Result<Config, StateError> {
-        if self.has_state() { Ok(self.read_as_it_is()?.config()) } else { Ok(Config::default()) }
+        if self.state_stands()? { Ok(self.read_as_it_is()?.config()) } else { Ok(Config::default()) }
     }
 
     /// Writes ROUTE_MAP.md. A different map that stands there is kept; gives back where, relative to the project.
@@ -127,6 +142,14 @@ impl Project {
     /// # Errors
     /// [`StateError::BadReport`]; as [`State::complete`] and [`Project::transact`].
     pub fn complete(&self, route: &Route, report: &Path, token: Option<&str>) -> Result<bool, StateError> {
+        Ok(self.hand_in(route, report, token)?.changed)
+    }
+
+    /// As [`Project::complete`], with what the state says of the route afterwards.
+    ///
+    /// # Errors
+    /// As [`Project::complete`].
+    pub fn hand_in(&self, route: &Route, report: &Path, token: Option<&str>) -> Result<HandedIn, StateError> {
         self.transact(|state, now| {
             state.require("complete", route)?;
             let slug = state.slug(route);
@@ -138,7 +161,8 @@ impl Project {
                 }
                 self.bring(report, &self.report_path(&slug), &slug)?;
             }
-            Ok(changed)
+            let entry = state.completed().iter().rev().find(|entry| entry.route == *route).cloned();
+            Ok(HandedIn { changed, slug, entry })
         })
     }
 

@@ -6,12 +6,12 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::StateError;
-use super::entry::ReviewStatus;
+use super::entry::{Completed, ReviewStatus};
 use super::handin::read_report;
 use super::model::{SCHEMA_VERSION, State};
 use super::project::{Project, REPORTS_DIR};
 use crate::route::Route;
-use crate::store::{self, FileKind};
+use crate::store::{self, DigestSet, FileKind, table_digest};
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -60,6 +60,9 @@ fn own_findings(state: &State) -> Vec<Finding> {
             Some("write it right"),
         ));
     }
+    let mut digests = DigestSet::default();
+    let shared =
+        !state.completed.iter().filter_map(Completed::report_path).all(|file| digests.insert(digest_of(&file)));
     let mut report_files: HashMap<String, &Route> = HashMap::new();
     for entry in &state.completed {
         if entry.review_status.is_none() {
@@ -70,7 +73,8 @@ fn own_findings(state: &State) -> Vec<Finding> {
                 Some("set it to review_pending"),
             ));
         }
-        if let Some(file) = &entry.report_file
+        if shared
+            && let Some(file) = entry.report_path()
             && let Some(other) = report_files.insert(file.to_lowercase(), &entry.route)
         {
             findings.push(Finding::new(
@@ -93,10 +97,8 @@ fn own_findings(state: &State) -> Vec<Finding> {
             None,
         ));
     }
-    let latest = state.completed.iter().filter_map(|entry| entry.tested_at);
-    let latest = latest.chain(state.failed.iter().filter_map(|entry| entry.failed_at)).max();
-    if let (Some(latest), Some(updated)) = (latest, state.last_updated())
-        && updated < latest
+    if let Some(updated) = state.last_updated()
+        && state.latest_after(updated).is_some()
     {
         findings.push(Finding::new(
             "last_updated",
@@ -108,22 +110,31 @@ fn own_findings(state: &State) -> Vec<Finding> {
     findings
 }
 
+/// The digest of a file's name, without regard to case.
+fn digest_of(file: &str) -> u64 {
+    if file.is_ascii() {
+        table_digest(file.bytes().map(|byte| byte.to_ascii_lowercase()))
+    } else {
+        table_digest(file.to_lowercase().bytes())
+    }
+}
+
 impl Project {
     /// What can be told from the state and one listing of the folder of reports.
     pub(super) fn quick_findings(&self, state: &State) -> Result<Vec<Finding>, StateError> {
         let mut findings = own_findings(state);
-        let listing = store::file_names(&self.reports_dir())?;
+        let listing = store::Listing::of(&self.reports_dir())?;
         let there = |file: &str| match file.strip_prefix(REPORTS_DIR).and_then(|rest| rest.strip_prefix('/')) {
             Some(name) if !name.contains('/') => listing.contains(name),
             _ => store::exists(&self.root().join(file)) == FileKind::File,
         };
         for entry in &state.completed {
-            match &entry.report_file {
-                Some(file) if there(file) => {}
+            match entry.report_path() {
+                Some(file) if there(&file) => {}
                 file => findings.push(report_gone(&entry.route, file.as_deref())),
             }
-            if entry.review() == ReviewStatus::Complete && !entry.bug_report_file.as_deref().is_some_and(there) {
-                findings.push(bugs_gone(&entry.route, entry.bug_report_file.as_deref()));
+            if entry.review() == ReviewStatus::Complete && !entry.bug_report_path().as_deref().is_some_and(there) {
+                findings.push(bugs_gone(&entry.route, entry.bug_report_path().as_deref()));
             }
         }
         Ok(findings)
@@ -135,8 +146,8 @@ impl Project {
     /// When there is no state, or it cannot be read or understood.
     pub fn check(&self) -> Result<Vec<Finding>, StateError> {
         let known = self.last_known();
-        let (state, text) = self.parsed()?;
-        let older = self.age(&state, &text, known).map(|age| older(&age));
+        let (state, digest) = self.parsed()?;
+        let older = self.age(&state, &digest, known).map(|age| older(&age));
         Ok(older.into_iter().chain(self.findings(&state)?).collect())
     }
 

@@ -41,7 +41,7 @@ impl Project {
 
     /// A file that is handed in exists, is a file and is not empty.
     pub(super) fn require_file(doing: &'static str, route: &Route, path: &Path) -> Result<(), StateError> {
-        let problem = match store::exists(path) {
+        let problem = match store::kind(path)? {
             FileKind::File => return Ok(()),
             FileKind::Missing => "does not exist",
             FileKind::Directory | FileKind::Special => "is not a file",

@@ -112,7 +112,7 @@ impl Project {
     }
 
     /// Keeps a copy of the state that was just written, when one is due. Best effort: it is never read as truth.
-    pub(super) fn keep_copy(&self, state: &State, text: &str, now: DateTime<Utc>) {
+    pub(super) fn keep_copy(&self, state: &State, parts: &[&[u8]], now: DateTime<Utc>) {
         let Some(dir) = self.copy_dir() else { return };
         let phase = phase_of(state);
         let due = read_known(&dir).is_none_or(|known| known.phase != phase || (now - known.at).abs() >= COPY_EVERY);
@@ -120,7 +120,7 @@ impl Project {
             return;
         }
         let known = KnownCopy { transition: state.transition().unwrap_or(0), at: now, phase: phase.to_owned() };
-        if store::write_unsynced(&dir.join("state.json"), text.as_bytes()).is_ok()
+        if store::write_unsynced(&dir.join("state.json"), &parts.concat()).is_ok()
             && let Ok(text) = serde_json::to_vec(&known)
         {
             let _ = store::write_unsynced(&dir.join("known.json"), &text);

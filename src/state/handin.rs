@@ -22,7 +22,7 @@ pub(super) fn read_report(
     path: &Path,
 ) -> Result<CompletedFacts, StateError> {
     let bad = |problem: String| StateError::BadReport { route: route.clone(), path: path.into(), problem };
-    match store::exists(path) {
+    match store::kind(path)? {
         FileKind::File => {}
         FileKind::Missing => return Err(bad("it does not exist".into())),
         FileKind::Directory | FileKind::Special => return Err(bad("it is not a file".into())),

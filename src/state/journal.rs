@@ -125,7 +125,7 @@ impl State {
         let routes: Vec<Route> = undo.routes.iter().map(|touched| touched.route.clone()).collect();
         let mut lines: Vec<String> = self.slices(&routes).iter().map(Touched::normal).collect();
         lines.extend(undo.keys.keys().map(|key| format!("{key} {:?}", self.key_text(key))));
-        store::quick_digest(lines.join("\n"))
+        store::quick_digest(&[lines.join("\n").as_bytes()])
     }
 
     /// Puts everything back that this undo is about.
@@ -141,9 +141,9 @@ impl State {
         for before in touched {
             let text = before.entry.clone().unwrap_or_else(|| pretty(&before.route, 0));
             match before.list.as_deref() {
-                Some("completed") => put(&mut self.completed, before.place, Completed::read(text)?),
-                Some("failed") => put(&mut self.failed, before.place, Failed::read(text)?),
-                Some("pending") => put(&mut self.pending, before.place, Pending::read(text)?),
+                Some("completed") => put(&mut self.completed, before.place, Completed::read(text.into())?),
+                Some("failed") => put(&mut self.failed, before.place, Failed::read(text.into())?),
+                Some("pending") => put(&mut self.pending, before.place, Pending::read(text.into())?),
                 _ => {}
             }
             let key = before.route.key();

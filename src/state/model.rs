@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
@@ -9,9 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::claims::Lease;
 use super::entry::{Completed, Entry, Failed, Pending, ReviewStatus};
 use super::journal::Journal;
-use super::raw::{Object, list_texts, render_list};
+use super::raw::{Object, list_texts, pretty};
+use super::scan::{LISTS, scan};
+use super::text::Rope;
 use crate::route::{Route, Slug, Slugs};
 use crate::settings::{Config, Overrides};
+use crate::store::{DigestSet, table_digest};
 
 /// The version of the state file that this program writes.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -97,9 +101,6 @@ pub struct State {
     pub(super) journal: Journal,
 }
 
-/// The keys of the known format, in its order.
-const LISTS: [&str; 3] = ["completed", "failed", "pending"];
-
 impl State {
     /// An empty campaign.
     pub(super) fn empty(now: DateTime<Utc>, project: &str, base_url: &str) -> Self {
@@ -125,20 +126,66 @@ impl State {
     /// # Errors
     /// What is wrong, with line and column, or with the entry's name.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut top = Object::parse(text, 0).map_err(|error| broken(text, &error))?;
-        let meta_text = top.get("meta").ok_or("it has no `meta`")?;
-        let meta = Object::parse(meta_text, 1).map_err(|_| "`meta` is not an object")?;
+        Self::from_text(text.to_owned())
+    }
+
+    /// As [`State::parse`], keeping the text: entries stay ranges of it.
+    ///
+    /// # Errors
+    /// As [`State::parse`].
+    pub fn from_text(mut text: String) -> Result<Self, String> {
+        if text.starts_with('\u{feff}') {
+            text.drain(..'\u{feff}'.len_utf8());
+        }
+        let file = Arc::new(text);
+        match Self::quickly(&file) {
+            Some(state) => Ok(state),
+            None => Self::thoroughly(&file),
+        }
+    }
+
+    /// The way of a plain file; `None` when there is anything unusual in it.
+    pub(super) fn quickly(file: &Arc<String>) -> Option<Self> {
+        let scan = scan(file)?;
+        let mut top = Object::new(0);
+        for (key, value) in scan.top {
+            let key = file.get(key)?;
+            // The lists live in their own fields; only their place in the file is kept here.
+            let text = if LISTS.contains(&key) { "[]" } else { file.get(value)? };
+            top.append(key, text.to_owned());
+        }
+        let [completed, failed, pending] = scan.lists;
+        let completed = completed.into_iter().map(|entry| Entry::from_scan(file, entry)).collect::<Option<_>>()?;
+        let failed = failed.into_iter().map(|entry| Entry::from_scan(file, entry)).collect::<Option<_>>()?;
+        let pending = pending.into_iter().map(|entry| Entry::from_scan(file, entry)).collect::<Option<_>>()?;
+        Self::assemble(top, completed, failed, pending).ok()
+    }
+
+    /// The way of any file: what is wrong with it is found and named.
+    pub(super) fn thoroughly(text: &str) -> Result<Self, String> {
+        let top = Object::parse(text, 0).map_err(|error| broken(text, &error))?;
+        // What is wrong with `meta` is told before what is wrong with an entry.
+        meta_of(&top)?;
         let completed = read_list(&top, "completed")?;
         let failed = read_list(&top, "failed")?;
         let pending = read_list(&top, "pending")?;
+        Self::assemble(top, completed, failed, pending)
+    }
+
+    fn assemble(
+        mut top: Object,
+        completed: Vec<Completed>,
+        failed: Vec<Failed>,
+        pending: Vec<Pending>,
+    ) -> Result<Self, String> {
+        let meta = meta_of(&top)?;
         for key in ["claims", "attempts", "slugs", "settings"] {
             if top.get(key).is_some_and(|text| !text.starts_with('{')) {
                 return Err(format!("`{key}` is not an object"));
             }
         }
         let (claims, attempts) = (top.object("claims"), top.object("attempts"));
-        // The lists live in their own fields; only their place in the file is kept here.
+        // These live in their own fields.
         for key in LISTS.into_iter().chain(["meta", "claims", "attempts"]) {
             if top.get(key).is_some() {
                 top.set_text(key, String::new());
@@ -160,11 +207,16 @@ impl State {
     /// The whole file.
     #[must_use]
     pub fn render(&self) -> String {
+        self.rope().into()
+    }
+
+    /// The whole file in parts: long runs that no transition touched are ranges of the file that was read.
+    pub(super) fn rope(&self) -> Rope<'_> {
         let mut top = self.top.clone();
         top.set_object("meta", &self.meta);
-        top.set_text("completed", render_list(self.completed.iter().map(Entry::text), 1));
-        top.set_text("failed", render_list(self.failed.iter().map(Entry::text), 1));
-        top.set_text("pending", render_list(self.pending.iter().map(Entry::text), 1));
+        for key in LISTS {
+            top.set_text(key, String::new());
+        }
         for (key, object) in [("claims", &self.claims), ("attempts", &self.attempts)] {
             if object.is_empty() {
                 top.remove(key);
@@ -172,21 +224,29 @@ impl State {
                 top.set_object(key, object);
             }
         }
-        let mut out = top.render();
-        out.push('\n');
-        out
+        let mut rope = Rope::default();
+        rope.push("{");
+        for (place, (key, text)) in top.entries().enumerate() {
+            rope.push(if place == 0 { "\n  " } else { ",\n  " });
+            rope.push(&pretty(&key, 0));
+            rope.push(": ");
+            // Of a key that stands twice, the last is the list; only its text was taken out.
+            match key {
+                "completed" if text.is_empty() => rope.push_list(self.completed.iter().map(Entry::raw), 1),
+                "failed" if text.is_empty() => rope.push_list(self.failed.iter().map(Entry::raw), 1),
+                "pending" if text.is_empty() => rope.push_list(self.pending.iter().map(Entry::raw), 1),
+                _ => rope.push(text),
+            }
+        }
+        rope.push("\n}\n");
+        rope
     }
 
     /// Sets what is derived: the counters and the time of the last change.
     pub(super) fn settle(&mut self, now: DateTime<Utc>) {
         let counts = self.counts();
-        let latest = self
-            .completed
-            .iter()
-            .filter_map(|entry| entry.tested_at)
-            .chain(self.failed.iter().filter_map(|entry| entry.failed_at))
-            .chain(self.meta.get_as::<DateTime<Utc>>("last_updated"))
-            .fold(now, DateTime::max);
+        let before = self.last_updated().map_or(now, |updated| updated.max(now));
+        let latest = self.latest_after(before).unwrap_or(before);
         self.meta.set("last_updated", &stamp(latest));
         for (key, count) in counts.named() {
             // Readers of the first format do not know this one: it is written once it says something.
@@ -202,6 +262,13 @@ impl State {
             }
             self.top.set_object("slugs", &object);
         }
+    }
+
+    /// The time of the latest test or failure, when it is after this one.
+    pub(super) fn latest_after(&self, at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let text = stamp(at);
+        let tests = self.completed.iter().filter_map(|entry| entry.tested_after(at, &text));
+        tests.chain(self.failed.iter().filter_map(|entry| entry.failed_at)).filter(|time| *time > at).max()
     }
 
     /// The counters, from the lists.
@@ -257,6 +324,11 @@ impl State {
     /// Routes that stand in more than one place, with their places.
     #[must_use]
     pub fn twice(&self) -> Vec<(Route, String)> {
+        let routes = self.completed.len() + self.failed.len() + self.pending.len();
+        let mut digests = DigestSet::with_capacity_and_hasher(routes, std::hash::BuildHasherDefault::default());
+        if self.routes().all(|route| digests.insert(table_digest(route.key().bytes()))) {
+            return Vec::new();
+        }
         let mut seen: HashMap<&Route, &'static str> = HashMap::new();
         let mut twice: Vec<(Route, String)> = Vec::new();
         let all = (self.completed.iter().map(|e| (&e.route, "completed")))
@@ -387,7 +459,7 @@ impl State {
     /// The slugs of every route of the campaign: those that the file holds first, then by the rule, in the lists' order.
     #[must_use]
     pub fn slugs(&self) -> Slugs {
-        let mut slugs = Slugs::default();
+        let mut slugs = Slugs::with_capacity(self.completed.len() + self.failed.len() + self.pending.len());
         for (route, text) in self.top.object("slugs").entries() {
             let slug = serde_json::from_str::<String>(text).ok().and_then(|slug| Slug::from_file(&slug));
             if let (Ok(route), Some(slug)) = (Route::parse(route), slug) {
@@ -395,7 +467,7 @@ impl State {
             }
         }
         for route in self.routes() {
-            slugs.give(route);
+            slugs.note(route);
         }
         slugs
     }
@@ -406,7 +478,7 @@ impl State {
         self.slugs().give(route)
     }
 
-    /// Slugs that are not the plain rule's, and so must be written.
+    /// Slugs that are not the plain rule's, and so must be written, in the lists' order.
     fn special_slugs(&self) -> Vec<(String, String)> {
         let slugs = self.slugs();
         let plain = |route: &Route| {
@@ -414,8 +486,12 @@ impl State {
             let name = key.trim_start_matches('/').replace('/', "_");
             if name.is_empty() { "root".to_owned() } else { name }
         };
+        if slugs.odd().next().is_none() {
+            return Vec::new();
+        }
+        let odd: HashMap<&str, &Slug> = slugs.odd().collect();
         self.routes()
-            .filter_map(|route| slugs.get(route).map(|slug| (route, slug)))
+            .filter_map(|route| Some((route, *odd.get(route.key().as_ref())?)))
             .filter(|(route, slug)| slug.as_str() != plain(route))
             .map(|(route, slug)| (route.key().into_owned(), slug.to_string()))
             .collect()
@@ -463,13 +539,18 @@ impl Counts {
     }
 }
 
+fn meta_of(top: &Object) -> Result<Object, String> {
+    let text = top.get("meta").ok_or("it has no `meta`")?;
+    Object::parse(text, 1).map_err(|_| "`meta` is not an object".to_owned())
+}
+
 fn read_list<T: Entry>(top: &Object, key: &str) -> Result<Vec<T>, String> {
     let Some(text) = top.get(key) else { return Ok(Vec::new()) };
     let texts = list_texts(text).map_err(|_| format!("`{key}` is not a list"))?;
     texts
         .into_iter()
         .enumerate()
-        .map(|(place, text)| T::read(text).map_err(|problem| format!("{key}[{place}]: {problem}")))
+        .map(|(place, text)| T::read(text.into()).map_err(|problem| format!("{key}[{place}]: {problem}")))
         .collect()
 }
 

@@ -140,6 +140,14 @@ impl Project {
         store::exists(&self.state_path()) != FileKind::Missing
     }
 
+    /// As [`Project::has_state`], where what cannot be looked at must not pass for missing, nor for there.
+    ///
+    /// # Errors
+    /// When the system does not let us look.
+    pub(super) fn state_stands(&self) -> Result<bool, StateError> {
+        Ok(store::kind(&self.state_path())? != FileKind::Missing)
+    }
+
     /// The digest that the final report on the disk carries.
     ///
     /// # Errors
@@ -191,21 +199,23 @@ impl Project {
         Ok(self.parsed()?.0)
     }
 
-    /// As [`Project::read_as_it_is`], with the text of the file.
+    /// As [`Project::read_as_it_is`], with the digest of the file.
     pub(super) fn parsed(&self) -> Result<(State, String), StateError> {
         let path = self.state_path();
         let Some(text) = self.read_text()? else { return Err(StateError::NoState { path }) };
-        let mut state = State::parse(&text).map_err(|problem| StateError::Broken { path, problem })?;
-        state.journal.byte_order_mark = text.starts_with('\u{feff}');
+        let digest = store::quick_digest(&[text.as_bytes()]);
+        let byte_order_mark = text.starts_with('\u{feff}');
+        let mut state = State::from_text(text).map_err(|problem| StateError::Broken { path, problem })?;
+        state.journal.byte_order_mark = byte_order_mark;
         state.journal.boot = BootTime::now();
         state.align_leases(self.now());
-        Ok((state, text))
+        Ok((state, digest))
     }
 
     pub(super) fn read_text(&self) -> Result<Option<String>, StateError> {
         let path = self.state_path();
         let broken = |problem: String| Err(StateError::Broken { path: path.clone(), problem });
-        match store::exists(&path) {
+        match store::kind(&path)? {
             FileKind::Missing => return Ok(None),
             FileKind::File => {}
             FileKind::Directory => return broken("it is a directory".into()),
@@ -241,19 +251,22 @@ impl Project {
         &self,
         change: impl FnOnce(&mut State, DateTime<Utc>) -> Result<T, StateError>,
     ) -> Result<T, StateError> {
-        if !self.has_state() {
+        if !self.state_stands()? {
             return Err(StateError::NoState { path: self.state_path() });
         }
         let _lock = self.lock()?;
-        let (state, text) = self.parsed()?;
+        let (state, digest) = self.parsed()?;
         let mut state = self.unambiguous(state)?;
         self.warn_of(&state);
         self.refuse_newer(&state)?;
-        self.refuse_older(&state, &text, self.last_known())?;
+        self.refuse_older(&state, &digest, self.last_known())?;
         let now = self.now();
         let answer = change(&mut state, now)?;
         if state.changed {
-            self.write(state, Some(&text), now)?;
+            self.write(state, Some(digest), now)?;
+        } else {
+            // Perhaps the command before this one could not tell whether its change would last: now it is told.
+            store::make_durable(&self.state_path())?;
         }
         Ok(answer)
     }
@@ -272,9 +285,9 @@ impl Project {
         Ok(lock)
     }
 
-    /// Writes the state, then its history and its copy; the caller holds the lock. `before` is the text of the file that
-    /// is replaced.
-    pub(super) fn write(&self, mut state: State, before: Option<&str>, now: DateTime<Utc>) -> Result<(), StateError> {
+    /// Writes the state, then its history and its copy; the caller holds the lock. `before` is the digest of the file
+    /// that is replaced.
+    pub(super) fn write(&self, mut state: State, before: Option<String>, now: DateTime<Utc>) -> Result<(), StateError> {
         let end = self.history_end();
         let known = self.last_known().map_or(0, |known| known.seq);
         let seq = known.max(state.transition().unwrap_or(0)) + 1;
@@ -282,11 +295,12 @@ impl Project {
         state.settle(now);
         // No transition may do this; if one did, the file would be refused from then on.
         let state = self.unambiguous(state)?;
-        let mut text = state.render();
+        let rope = state.rope();
+        let mut parts = rope.parts();
         if state.journal.byte_order_mark {
-            text.insert(0, '\u{feff}');
+            parts.insert(0, "\u{feff}".as_bytes());
         }
-        let written = store::write_atomic(&self.state_path(), text.as_bytes());
+        let written = store::write_atomic_parts(&self.state_path(), &parts);
         if matches!(written, Ok(()) | Err(store::StoreError::NotDurable { .. })) {
             let journal = &state.journal;
             let event = journal.change.clone().unwrap_or(Change::Edit);
@@ -298,13 +312,13 @@ impl Project {
                 routes: journal.routes.clone(),
                 detail: journal.detail.clone(),
                 who: Who::this(journal.worker.clone()),
-                before: before.map(store::quick_digest),
-                after: Some(store::quick_digest(&text)),
+                before,
+                after: Some(store::quick_digest(&parts)),
                 undid: journal.undid,
                 undo: state.undo_notes(),
             };
             self.write_history(&line, &end, &state);
-            self.keep_copy(&state, &text, now);
+            self.keep_copy(&state, &parts, now);
         }
         Ok(written?)
     }

@@ -73,6 +73,12 @@ impl Object {
         self.set_text(key, value.render());
     }
 
+    /// Puts a key at the end that is not there yet.
+    pub(super) fn append(&mut self, key: &str, text: String) {
+        self.entries.push((key.to_owned(), text));
+        self.index.take();
+    }
+
     pub(super) fn set_text(&mut self, key: &str, text: String) {
         match self.find(key).and_then(|place| self.entries.get_mut(place)) {
             Some((_, old)) => *old = text,

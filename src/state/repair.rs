@@ -47,12 +47,12 @@ impl Project {
             let copy = self.dated_copy(now);
             store::copy_into(&self.state_path(), &copy)?;
             repair.kept = Some(self.relative(&copy));
-            before = self.read_text().ok().flatten();
+            before = self.read_text().ok().flatten().map(|text| store::quick_digest(&[text.as_bytes()]));
         }
         state.changed = true;
         state.begin(Change::Repair, &[], None);
         state.note(repair.actions.join("; "));
-        self.write(state, before.as_deref(), now)?;
+        self.write(state, before, now)?;
         repair.done = true;
         Ok(repair)
     }

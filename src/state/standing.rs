@@ -76,9 +76,9 @@ impl Project {
     /// As [`Project::read`].
     pub fn standing(&self) -> Result<Standing, StateError> {
         let known = self.last_known();
-        let (state, text) = self.parsed()?;
+        let (state, digest) = self.parsed()?;
         let state = self.unambiguous(state)?;
-        let older = self.age(&state, &text, known).map(|age| older(&age));
+        let older = self.age(&state, &digest, known).map(|age| older(&age));
         let findings = older.into_iter().chain(self.quick_findings(&state)?).collect();
         let next = self.next(&state)?;
         let settings = Settings::from(state.config().settings);

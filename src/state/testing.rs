@@ -80,7 +80,7 @@ impl State {
         object.set("bug_report_file", &());
         object.set("report_sha256", &facts.report_sha256);
         object.remove("review_error");
-        let entry = Completed::read(object.render()).map_err(StateError::Argument)?;
+        let entry = Completed::read(object.render().into()).map_err(StateError::Argument)?;
         self.completed.push(entry);
         if self.attempts.get(&key).is_some() {
             self.edit_attempts(&route, |object| {
@@ -137,7 +137,7 @@ impl State {
         object.set("error", &error);
         object.set("retry_count", &attempts.retry_count);
         object.set("last_error", &error);
-        self.failed.push(Failed::read(object.render()).map_err(StateError::Argument)?);
+        self.failed.push(Failed::read(object.render().into()).map_err(StateError::Argument)?);
         self.record_error(&route, error, now);
         self.edit_attempts(&route, |object| {
             object.remove("failed");

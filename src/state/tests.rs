@@ -369,3 +369,48 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_quick_way_reads_what_the_thorough_way_reads() {
+    let plain = include_str!("../../tests/fixtures/state/written-by-an-agent.json");
+    let texts = [
+        plain.to_owned(),
+        include_str!("../../tests/fixtures/state/unknown-keys.json").to_owned(),
+        include_str!("../../tests/fixtures/state/counters-wrong.json").to_owned(),
+        include_str!("../../tests/fixtures/state/blocked.json").to_owned(),
+        include_str!("../../tests/fixtures/state/review-phase.json").to_owned(),
+        plain.replace("\": ", "\" :\t"),
+        plain.split_whitespace().collect(),
+        plain.replace("/settings/p0", "/s\\u00e4\\/p0").replace("review_pending", "r\\u0065view_complete"),
+        plain
+            .replace("\"summary\":", "\"summary\": 7, \"mine\": {\"a\\u0062\": [1, {}], \"a\": 1, \"a\": 2}, \"was\":"),
+    ];
+    for text in texts {
+        let quick = State::quickly(&std::sync::Arc::new(text.clone())).expect("it is plain");
+        let thorough = State::thoroughly(&text).unwrap();
+        assert_eq!(quick.render(), thorough.render());
+        assert_eq!(quick.counts(), thorough.counts());
+        assert_eq!(quick.digest(), thorough.digest());
+        for (one, two) in quick.completed().iter().zip(thorough.completed()) {
+            assert_eq!((&one.review_status, &one.summary), (&two.review_status, &two.summary));
+            assert_eq!((one.report_path(), one.bug_report_path()), (two.report_path(), two.bug_report_path()));
+            assert_eq!(one.report_path().as_deref(), one.report_file.as_deref());
+        }
+    }
+}
+
+proptest! {
+    /// One byte of a state is changed: both ways read the same, or neither reads it.
+    #[test]
+    fn a_damaged_state_is_read_by_both_ways_alike(place in any::<prop::sample::Index>(), byte in 0_u8..128) {
+        let mut bytes = include_bytes!("../../tests/fixtures/state/unknown-keys.json").to_vec();
+        let place = place.index(bytes.len());
+        bytes[place] = byte;
+        let text = String::from_utf8(bytes).unwrap();
+        match (State::quickly(&std::sync::Arc::new(text.clone())), State::thoroughly(&text)) {
+            (Some(quick), Ok(thorough)) => prop_assert_eq!(quick.render(), thorough.render()),
+            (Some(_), Err(problem)) => prop_assert!(false, "{}", problem),
+            (None, _) => {}
+        }
+    }
+}

@@ -47,8 +47,8 @@ impl Project {
     pub fn undo(&self, dry_run: bool) -> Result<Undone, StateError> {
         if dry_run {
             let known = self.last_known();
-            let (mut state, text) = self.parsed()?;
-            self.refuse_older(&state, &text, known)?;
+            let (mut state, digest) = self.parsed()?;
+            self.refuse_older(&state, &digest, known)?;
             let (undone, _) = self.prepare(&mut state)?;
             return Ok(undone);
         }

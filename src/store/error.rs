@@ -33,6 +33,14 @@ pub enum StoreError {
         /// Why.
         source: io::Error,
     },
+    /// A copy stands, but its directory could not be synced; what it was made for was not begun.
+    #[error("`{}` was copied, but it is unknown whether the copy would survive a power loss: {source}", path.display())]
+    CopyNotDurable {
+        /// The copy.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// Another process held the lock for longer than we wait.
     #[error("waited {} s for the lock `{}`, which another process holds", waited.as_secs_f32(), path.display())]
     Locked {
@@ -55,9 +63,10 @@ impl StoreError {
     /// The kind of the failure below.
     fn kind(&self) -> Option<io::ErrorKind> {
         match self {
-            Self::Read { source, .. } | Self::Write { source, .. } | Self::NotDurable { source, .. } => {
-                Some(source.kind())
-            }
+            Self::Read { source, .. }
+            | Self::Write { source, .. }
+            | Self::NotDurable { source, .. }
+            | Self::CopyNotDurable { source, .. } => Some(source.kind()),
             Self::Locked { .. } | Self::Symlink { .. } => None,
         }
     }
@@ -87,6 +96,7 @@ impl Explain for StoreError {
     fn hint(&self) -> Option<String> {
         Some(match (self, self.kind()) {
             (Self::NotDurable { .. }, _) => "the change is applied; doing it again changes nothing".to_owned(),
+            (Self::CopyNotDurable { .. }, _) => "nothing else was changed; do the same again".to_owned(),
             (Self::Locked { .. }, _) => {
                 format!("wait for the other command to end, or wait longer by setting {}", crate::env::LOCK_TIMEOUT)
             }
@@ -106,6 +116,7 @@ impl Explain for StoreError {
     fn code(&self) -> &'static str {
         match (self, self.kind()) {
             (Self::NotDurable { .. }, _) => "not_durable",
+            (Self::CopyNotDurable { .. }, _) => "copy_not_durable",
             (Self::Locked { .. }, _) => "locked",
             (Self::Symlink { .. }, _) => "symlink",
             (Self::Read { .. }, Some(io::ErrorKind::NotFound)) => "no_such_file",

@@ -1,9 +1,12 @@
 //! Reading and small changes, with the path in every error.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
+use super::digest::{DigestSet, table_digest};
+use super::write::again;
 use super::{StoreError, write_atomic};
 
 /// What stands at a path.
@@ -15,18 +18,29 @@ pub enum FileKind {
     File,
     /// A directory.
     Directory,
-    /// A device, socket or pipe.
+    /// A device, socket or pipe, or what the system does not let us look at.
     Special,
 }
 
-/// What stands at this path (symlinks followed).
+/// What stands at this path (symlinks followed); what the system does not let us look at counts as special.
 #[must_use]
 pub fn exists(path: &Path) -> FileKind {
-    match std::fs::metadata(path) {
-        Ok(data) if data.is_file() => FileKind::File,
-        Ok(data) if data.is_dir() => FileKind::Directory,
-        Ok(_) => FileKind::Special,
-        Err(_) => FileKind::Missing,
+    kind(path).unwrap_or(FileKind::Special)
+}
+
+/// What stands at this path (symlinks followed).
+///
+/// # Errors
+/// [`StoreError::Read`] when the system does not let us look.
+pub fn kind(path: &Path) -> Result<FileKind, StoreError> {
+    match again(|| std::fs::metadata(path)) {
+        Ok(data) if data.is_file() => Ok(FileKind::File),
+        Ok(data) if data.is_dir() => Ok(FileKind::Directory),
+        Ok(_) => Ok(FileKind::Special),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(FileKind::Missing)
+        }
+        Err(source) => Err(StoreError::Read { path: path.into(), source }),
     }
 }
 
@@ -44,7 +58,7 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
 /// [`StoreError::Read`], also when it is not UTF-8.
 pub fn read_to_string(path: &Path) -> Result<String, StoreError> {
     // A pipe or device would hold the reader for ever.
-    if exists(path) == FileKind::Special {
+    if matches!(kind(path), Ok(FileKind::Special)) {
         let source = io::Error::new(io::ErrorKind::InvalidInput, "it is neither a file nor a directory");
         return Err(StoreError::Read { path: path.into(), source });
     }
@@ -68,13 +82,50 @@ pub fn read_to_string_if_exists(path: &Path) -> Result<Option<String>, StoreErro
 /// # Errors
 /// [`StoreError::Read`].
 pub fn file_names(directory: &Path) -> Result<HashSet<String>, StoreError> {
-    let fail = |source| StoreError::Read { path: directory.into(), source };
-    match std::fs::read_dir(directory) {
-        Ok(entries) => entries
-            .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()).map_err(fail))
-            .collect(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(HashSet::new()),
-        Err(error) => Err(fail(error)),
+    list(directory, |name| name.to_string_lossy().into_owned())
+}
+
+/// Lists a directory; empty when it is missing.
+fn list<T, C: FromIterator<T> + Default>(directory: &Path, of: impl Fn(&OsStr) -> T) -> Result<C, StoreError> {
+    match again(|| names(directory, |name, _| Some(of(name)))) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(C::default()),
+        answer => answer.map_err(|source| StoreError::Read { path: directory.into(), source }),
+    }
+}
+
+/// What a directory holds, and of which kind it is as far as the listing tells. The standard library's listing panics
+/// when the directory cannot be closed.
+pub(super) fn names<T, C: FromIterator<T>>(
+    directory: &Path,
+    of: impl Fn(&OsStr, rustix::fs::FileType) -> Option<T>,
+) -> io::Result<C> {
+    use std::os::unix::ffi::OsStrExt;
+    let entries = rustix::fs::Dir::new(std::fs::File::open(directory)?)?;
+    let entries = entries.map(|entry| {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        Ok(if matches!(name, b"." | b"..") { None } else { of(OsStr::from_bytes(name), entry.file_type()) })
+    });
+    entries.filter_map(io::Result::transpose).collect()
+}
+
+/// The names of everything in a directory, for asking whether one is there: as digests, which cost a tenth of names.
+#[derive(Clone, Debug, Default)]
+pub struct Listing(DigestSet);
+
+impl Listing {
+    /// Lists a directory; empty when it is missing.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`].
+    pub fn of(directory: &Path) -> Result<Self, StoreError> {
+        list(directory, |name| table_digest(name.as_encoded_bytes().iter().copied())).map(Self)
+    }
+
+    /// Whether a file of this name is there.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains(&table_digest(name.bytes()))
     }
 }
 
@@ -83,19 +134,27 @@ pub fn file_names(directory: &Path) -> Result<HashSet<String>, StoreError> {
 /// # Errors
 /// [`StoreError::Write`].
 pub fn create_dir(path: &Path) -> Result<(), StoreError> {
-    std::fs::create_dir_all(path).map_err(|source| StoreError::Write { path: path.into(), source })
+    match again(|| std::fs::create_dir_all(path)) {
+        // The library looks only once whether what stands there is a directory, and is interrupted too.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && kind(path)? == FileKind::Directory => Ok(()),
+        done => done.map_err(|source| StoreError::Write { path: path.into(), source }),
+    }
 }
 
 /// Copies a file's bytes to another place, atomically; makes the place's directory.
 ///
 /// # Errors
-/// [`StoreError::Read`] or [`StoreError::Write`].
+/// [`StoreError::Read`], [`StoreError::Write`], or [`StoreError::CopyNotDurable`]: a copy is a step of something else,
+/// which must not be taken for done.
 pub fn copy_into(from: &Path, to: &Path) -> Result<(), StoreError> {
     let bytes = read_bytes(from)?;
     if let Some(parent) = to.parent() {
         create_dir(parent)?;
     }
-    write_atomic(to, &bytes)
+    write_atomic(to, &bytes).map_err(|error| match error {
+        StoreError::NotDurable { path, source } => StoreError::CopyNotDurable { path, source },
+        error => error,
+    })
 }
 
 /// Removes a file; nothing to do when it is gone.
@@ -103,7 +162,7 @@ pub fn copy_into(from: &Path, to: &Path) -> Result<(), StoreError> {
 /// # Errors
 /// [`StoreError::Write`].
 pub fn remove_file(path: &Path) -> Result<(), StoreError> {
-    match std::fs::remove_file(path) {
+    match again(|| std::fs::remove_file(path)) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(StoreError::Write { path: path.into(), source }),
         _ => Ok(()),
     }

@@ -1,11 +1,12 @@
 //! The lock between processes.
 
 use std::fs::{File, TryLockError};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::StoreError;
-use super::write::refuse_read_only_directory;
+use super::write::{again, refuse_read_only_directory};
 
 /// How long a command waits for another one, unless the environment says otherwise.
 pub const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_mins(1);
@@ -33,15 +34,24 @@ impl FileLock {
     /// [`StoreError::Locked`] when another process keeps it for longer; [`StoreError::Write`] when the file cannot be
     /// opened.
     pub fn acquire(path: &Path, timeout: Duration) -> Result<Self, StoreError> {
+        let fail = |source| StoreError::Write { path: path.into(), source };
         let start = Instant::now();
         let mut wait = Duration::from_millis(1);
         loop {
             let file = open(path)?;
-            match file.try_lock() {
+            let taken = match file.try_lock() {
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
+                taken => taken,
+            };
+            match taken {
                 // A file that was deleted and made anew in the meantime would lock nobody out.
-                Ok(()) if is_current(&file, path) => return Ok(Self { _file: file }),
-                Ok(()) | Err(TryLockError::WouldBlock) => {}
-                Err(TryLockError::Error(source)) => return Err(StoreError::Write { path: path.into(), source }),
+                Ok(()) => {
+                    if is_current(&file, path).map_err(fail)? {
+                        return Ok(Self { _file: file });
+                    }
+                }
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(source)) => return Err(fail(source)),
             }
             let waited = start.elapsed();
             if waited >= timeout {
@@ -54,13 +64,13 @@ impl FileLock {
 }
 
 fn open(path: &Path) -> Result<File, StoreError> {
-    if let Ok(target) = std::fs::read_link(path) {
+    if let Ok(target) = again(|| std::fs::read_link(path)) {
         return Err(StoreError::Symlink { path: path.into(), target });
     }
     let fail = |source| StoreError::Write { path: path.into(), source };
     match File::options().write(true).open(path) {
         Ok(file) => Ok(file),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
             refuse_read_only_directory(path)?;
             File::options().write(true).create(true).truncate(false).open(path).map_err(fail)
         }
@@ -70,17 +80,19 @@ fn open(path: &Path) -> Result<File, StoreError> {
 }
 
 #[cfg(unix)]
-fn is_current(file: &File, path: &Path) -> bool {
+fn is_current(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
-    match (file.metadata(), std::fs::metadata(path)) {
-        (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
-        _ => false,
+    let held = again(|| file.metadata())?;
+    match again(|| std::fs::metadata(path)) {
+        Ok(there) => Ok((held.dev(), held.ino()) == (there.dev(), there.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
 #[cfg(not(unix))]
-fn is_current(_: &File, _: &Path) -> bool {
-    true
+fn is_current(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -1,17 +1,21 @@
 //! The atomic write, and the sweeping of what a killed writer leaves.
 
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atomicwrites::{AllowOverwrite, AtomicFile};
-
 use super::StoreError;
+use super::files::names;
 
-/// Name that `atomicwrites` gives to its temporary directories.
-const LITTER: &str = ".atomicwrite";
-/// The only file in them.
-const LITTER_FILE: &str = "tmpfile.tmp";
+/// Names of temporary files begin so.
+const LITTER: &str = ".agent-test-write-";
+/// Names that earlier versions gave to their temporary directories, and the only file in them.
+const OLD_LITTER: (&str, &str) = (".atomicwrite", "tmpfile.tmp");
+
+/// How often a call that a signal interrupts is made again.
+const INTERRUPTIONS: u32 = 100;
 
 /// Replaces the file's content as a whole, or leaves the old one as it is.
 ///
@@ -20,45 +24,126 @@ const LITTER_FILE: &str = "tmpfile.tmp";
 /// # Errors
 /// [`StoreError::Write`] before the new file stands, [`StoreError::NotDurable`] after, [`StoreError::Symlink`].
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write_atomic_parts(path, &[bytes])
+}
+
+/// As [`write_atomic`], for a content in parts.
+///
+/// # Errors
+/// As [`write_atomic`].
+pub fn write_atomic_parts(path: &Path, parts: &[&[u8]]) -> Result<(), StoreError> {
     let target = resolve(path)?;
-    let old = std::fs::metadata(&target).ok();
+    let failed = |source| StoreError::Write { path: path.into(), source };
+    let old = match again(|| std::fs::metadata(&target)) {
+        Ok(data) => Some(data),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        // Without it, mode and owner would be lost.
+        Err(error) => return Err(failed(error)),
+    };
     if old.as_ref().is_some_and(|data| data.permissions().readonly()) {
-        return Err(StoreError::Write { path: path.into(), source: io::ErrorKind::PermissionDenied.into() });
+        return Err(failed(io::ErrorKind::PermissionDenied.into()));
     }
     refuse_read_only_directory(&target)?;
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let mut written = None;
-        let result = AtomicFile::new(&target, AllowOverwrite).write(|file| {
-            if let Some(old) = &old {
-                keep_mode_and_owner(file, old)?;
-            }
-            file.write_all(bytes)?;
-            written = Some(file.metadata()?);
-            Ok::<_, io::Error>(())
-        });
-        let source = match result.map_err(io::Error::from) {
+        let source = match replace(&target, parts, old.as_ref()) {
             Ok(()) => return Ok(()),
-            Err(source) => source,
+            Err(Stopped::After(source)) => return Err(StoreError::NotDurable { path: path.into(), source }),
+            Err(Stopped::Before(source)) => source,
         };
-        if written.is_some_and(|written| stands_at(&target, &written)) {
-            return Err(StoreError::NotDurable { path: path.into(), source });
-        }
-        // Somebody else's sweep took our temporary directory away.
+        // Somebody else's sweep took our temporary file away.
         let swept = source.kind() == io::ErrorKind::NotFound && target.parent().is_some_and(Path::is_dir);
         if !(swept && attempt < 3) {
-            return Err(StoreError::Write { path: path.into(), source });
+            return Err(failed(source));
+        }
+    }
+}
+
+/// Where a replacement stopped: before the rename, or after it.
+enum Stopped {
+    Before(io::Error),
+    After(io::Error),
+}
+
+/// Writes the temporary file beside the target, syncs it, renames it over, syncs the directory.
+fn replace(target: &Path, parts: &[&[u8]], old: Option<&Metadata>) -> Result<(), Stopped> {
+    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(LITTER).suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // What the process's mask leaves of it, as for any new file.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut temporary = again(|| builder.tempfile_in(parent)).map_err(Stopped::Before)?;
+    fill(temporary.as_file_mut(), parts, old).map_err(Stopped::Before)?;
+    // From here on the temporary name is ours to remove; open handles would hinder the rename on some systems.
+    let (_, from) = temporary.into_parts();
+    let mut interruptions = 0;
+    loop {
+        // Renames, and syncs the directory.
+        let error = match atomicwrites::replace_atomic(&from, target) {
+            Ok(()) => {
+                // The name is gone; nothing is left to remove.
+                let _ = from.keep();
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        if again(|| from.symlink_metadata()).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            let _ = from.keep();
+            return Err(Stopped::After(error));
+        }
+        interruptions += 1;
+        if error.kind() != io::ErrorKind::Interrupted || interruptions > INTERRUPTIONS {
+            return Err(Stopped::Before(error));
+        }
+    }
+}
+
+fn fill(file: &mut File, parts: &[&[u8]], old: Option<&Metadata>) -> io::Result<()> {
+    if let Some(old) = old {
+        again(|| keep_mode_and_owner(file, old))?;
+    }
+    // Interruptions of these two are retried by the library.
+    parts.iter().try_for_each(|part| file.write_all(part))?;
+    file.sync_all()
+}
+
+/// Makes sure that the file which stands here survives a power loss, whoever wrote it.
+///
+/// # Errors
+/// [`StoreError::NotDurable`].
+pub fn make_durable(path: &Path) -> Result<(), StoreError> {
+    let sync = |path: &Path| again(|| File::open(path)?.sync_all());
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let synced = sync(path).and_then(|()| if cfg!(unix) { sync(parent) } else { Ok(()) });
+    synced.map_err(|source| StoreError::NotDurable { path: path.into(), source })
+}
+
+/// Makes a call again that a signal interrupted.
+pub(super) fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let mut interruptions = 0;
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted && interruptions < INTERRUPTIONS => {
+                interruptions += 1;
+            }
+            answer => return answer,
         }
     }
 }
 
 /// Where a write to this path goes.
 fn resolve(path: &Path) -> Result<PathBuf, StoreError> {
-    if !path.is_symlink() {
-        return Ok(path.to_path_buf());
-    }
     let fail = |source| StoreError::Read { path: path.into(), source };
+    match again(|| path.symlink_metadata()) {
+        Ok(data) if data.is_symlink() => {}
+        // What is wrong with it otherwise is seen when it is written.
+        _ => return Ok(path.to_path_buf()),
+    }
     let target = path.canonicalize().map_err(fail)?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if target.starts_with(parent.canonicalize().map_err(fail)?) {
@@ -71,7 +156,7 @@ fn resolve(path: &Path) -> Result<PathBuf, StoreError> {
 /// A directory without write permission is a statement, also towards root.
 pub(super) fn refuse_read_only_directory(path: &Path) -> Result<(), StoreError> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match std::fs::metadata(parent) {
+    match again(|| std::fs::metadata(parent)) {
         Ok(data) if data.permissions().readonly() => {
             Err(StoreError::Write { path: path.into(), source: io::ErrorKind::PermissionDenied.into() })
         }
@@ -80,54 +165,41 @@ pub(super) fn refuse_read_only_directory(path: &Path) -> Result<(), StoreError> 
 }
 
 #[cfg(unix)]
-fn keep_mode_and_owner(file: &std::fs::File, old: &std::fs::Metadata) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt;
+fn keep_mode_and_owner(file: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
         // Only root may give a file away; for anyone else the group is worth a try.
-        let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()))
-            .or_else(|_| std::os::unix::fs::fchown(file, None, Some(old.gid())));
+        let give = |uid| again(|| fchown(file, uid, Some(old.gid())));
+        let _ = give(Some(old.uid())).or_else(|_| give(None));
     }
-    file.set_permissions(old.permissions())
+    if new.mode() == old.mode() { Ok(()) } else { file.set_permissions(old.permissions()) }
 }
 
 #[cfg(not(unix))]
-fn keep_mode_and_owner(_: &std::fs::File, _: &std::fs::Metadata) -> io::Result<()> {
+fn keep_mode_and_owner(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
-}
-
-/// Whether the file that was written is the one that stands at the target now.
-#[cfg(unix)]
-fn stands_at(target: &Path, written: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(target).is_ok_and(|there| (there.dev(), there.ino()) == (written.dev(), written.ino()))
-}
-
-#[cfg(not(unix))]
-fn stands_at(_: &Path, _: &std::fs::Metadata) -> bool {
-    false
 }
 
 /// Removes what killed writers left in this directory, when it is at least this old. Best effort.
 ///
 /// With an age of zero the caller must hold the lock that every writer of the directory takes.
 pub fn sweep(directory: &Path, age: Duration) {
-    let Ok(entries) = std::fs::read_dir(directory) else { return };
-    for entry in entries.flatten() {
-        let is_litter = entry.file_name().to_str().is_some_and(|name| name.starts_with(LITTER))
-            && entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if !is_litter {
-            continue;
-        }
-        let old_enough = age.is_zero()
-            || entry
-                .metadata()
-                .and_then(|data| data.modified())
-                .is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed >= age));
-        if old_enough {
-            // Takes only what the writer makes: a directory that holds anything else stays.
-            let _ = std::fs::remove_file(entry.path().join(LITTER_FILE));
-            let _ = std::fs::remove_dir(entry.path());
+    let litter = |name: &OsStr, _| {
+        let text = name.to_str()?;
+        (text.starts_with(LITTER) || text.starts_with(OLD_LITTER.0)).then(|| directory.join(name))
+    };
+    let Ok(found) = again(|| names::<PathBuf, Vec<_>>(directory, litter)) else { return };
+    for path in found {
+        let Ok(data) = again(|| path.symlink_metadata()) else { continue };
+        let old_enough =
+            age.is_zero() || data.modified().is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed >= age));
+        if old_enough && data.is_file() {
+            let _ = again(|| std::fs::remove_file(&path));
+        } else if old_enough && data.is_dir() {
+            // Takes only what the writer made: a directory that holds anything else stays.
+            let _ = again(|| std::fs::remove_file(path.join(OLD_LITTER.1)));
+            let _ = again(|| std::fs::remove_dir(&path));
         }
     }
 }
@@ -173,10 +245,13 @@ mod tests {
         std::fs::write(dir.path().join(".atomicwriteAbC/tmpfile.tmp"), "x").unwrap();
         std::fs::create_dir(dir.path().join(".atomicwriteOther")).unwrap();
         std::fs::write(dir.path().join(".atomicwriteOther/mine"), "x").unwrap();
+        std::fs::write(dir.path().join(".agent-test-write-x.tmp"), "x").unwrap();
         sweep(dir.path(), Duration::from_hours(1));
+        assert!(dir.path().join(".agent-test-write-x.tmp").exists());
         assert!(dir.path().join(".atomicwriteAbC").exists());
         sweep(dir.path(), Duration::ZERO);
         assert!(!dir.path().join(".atomicwriteAbC").exists());
+        assert!(!dir.path().join(".agent-test-write-x.tmp").exists());
         assert!(dir.path().join(".atomicwriteOther/mine").exists());
     }
 }
