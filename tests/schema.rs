@@ -170,15 +170,17 @@ fn without_a_name_the_formats_are_listed() {
     let text = sandbox.run(&["schema"]).exits(0).stdout;
     insta::assert_snapshot!(text, @r"
     demo-manifest  what is in the demo and wrong with it: `demo --manifest`
+    diff           what changed between two runs: `diff --json`
     event          what happens in a campaign: one line of the event log
     history        what was done to a campaign: one line of .agent-test/history.jsonl
     route-report   the maze map of one route: monkey-test-reports/{slug}.json
     run            one recorded execution: .agent-test/runs/{id}.json
     settings       the settings of a project: agent-test.toml
     state          where a campaign stands: .monkey-test-state.json
+    verify         what became of the bugs of a run: `verify --json`
     ");
     let json = sandbox.run(&["schema", "--json"]).exits(0).json();
-    assert_eq!(json["formats"][2]["name"], "history");
+    assert_eq!(json["formats"][3]["name"], "history");
 }
 
 #[test]

@@ -36,6 +36,10 @@ impl Walker<'_> {
         let mut effect = match performed {
             Performed::Done(effect) => *effect,
             Performed::Covered { .. } if first => return Ok(Visit::Later),
+            // What lies above it may have been put there on the way: a card that was maximised, a banner. Once for each.
+            Performed::Covered { ref by, .. } if self.covers.insert(by.clone()) && self.replay(level).await? => {
+                return Ok(Visit::Later);
+            }
             Performed::Covered { by, .. } => {
                 *self.coverage.skipped.entry("covered by something else".to_owned()).or_default() += 1;
                 node.action_result = Some(ActionResult::Skipped);

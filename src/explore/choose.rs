@@ -34,6 +34,7 @@ const SAME_NAME: usize = 3;
 #[must_use]
 pub fn choose(mut found: Vec<Candidate>) -> (Vec<Candidate>, usize) {
     let before = found.len();
+    drop_wrappers(&mut found);
     // Rows after the first of a table are more of the same.
     let mut more: HashMap<Option<u32>, usize> = HashMap::new();
     for candidate in found.iter().filter(|candidate| candidate.element.row.is_some_and(|row| row > 0)) {
@@ -48,6 +49,22 @@ pub fn choose(mut found: Vec<Candidate>) -> (Vec<Candidate>, usize) {
     let left_out = before - found.len();
     found.sort_by_key(|candidate| (rank(&candidate.element), candidate.order));
     (found, left_out)
+}
+
+/// What only wraps a control of the same name is that control: its every point belongs to the inner one.
+fn drop_wrappers(found: &mut Vec<Candidate>) {
+    let controls: Vec<(String, String)> = found
+        .iter()
+        .filter(|candidate| candidate.element.role != "generic")
+        .map(|candidate| (candidate.element.css.clone(), candidate.element.name.clone()))
+        .collect();
+    found.retain(|candidate| {
+        let element = &candidate.element;
+        let wraps = |(css, name): &(String, String)| {
+            *name == element.name && css.strip_prefix(&element.css).is_some_and(|rest| rest.starts_with(" > "))
+        };
+        element.role != "generic" || element.name.is_empty() || !controls.iter().any(wraps)
+    });
 }
 
 fn same_name(element: &Element) -> Option<String> {
@@ -162,6 +179,18 @@ mod tests {
             .map(|(i, name)| candidate(i, "listitem", name, None))
             .collect();
         assert_eq!(choose(found).0.len(), 3);
+    }
+
+    #[test]
+    fn what_only_wraps_a_control_of_the_same_name_is_that_control() {
+        let mut wrapper = candidate(0, "generic", "Charts", None);
+        wrapper.element.css = "nav > li".into();
+        let mut link = candidate(1, "link", "Charts", None);
+        link.element.css = "nav > li > a".into();
+        let mut other = candidate(2, "generic", "Charts", None);
+        other.element.css = "nav > li:nth-of-type(2)".into();
+        let (kept, left_out) = choose(vec![wrapper, link, other]);
+        assert_eq!((kept.iter().map(|c| c.order).collect::<Vec<_>>(), left_out), (vec![1, 2], 1));
     }
 
     #[test]

@@ -83,6 +83,8 @@ pub(super) struct Walker<'a> {
     families: HashMap<String, u32>,
     pub(super) screens: HashSet<String>,
     pub(super) pages: HashSet<String>,
+    /// What lay above a control and was tried to be got rid of by opening the page anew.
+    pub(super) covers: HashSet<String>,
     pub(super) actions: u32,
     stopped: Option<String>,
 }
@@ -118,6 +120,7 @@ impl<'a> Walker<'a> {
             families: HashMap::new(),
             screens: HashSet::new(),
             pages: HashSet::new(),
+            covers: HashSet::new(),
             actions: 0,
             stopped: None,
         }

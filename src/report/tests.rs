@@ -54,7 +54,7 @@ fn bugs_get_ids_by_severity_and_the_worst_comes_first() {
         { "severity": "minor", "description": "one" }, { "severity": "critical", "description": "two" },
         { "severity": "blocker", "description": "three" }, { "severity": "critical", "description": "four" } ] }));
     let ids: Vec<&str> = review.bugs.iter().map(|bug| bug.id.as_str()).collect();
-    assert_eq!(ids, ["BUG-a-C1", "BUG-a-C2", "BUG-a-m1", "BUG-a-m2"]);
+    assert_eq!(ids, ["BUG-a-C1", "BUG-a-C2", "BUG-a-C3", "BUG-a-m1"]);
 }
 
 #[test]
