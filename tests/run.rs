@@ -88,6 +88,7 @@ async fn answer(mut stream: TcpStream, asked: &Notify, mut open: watch::Receiver
             ("200 OK", "<button onclick=\"this.textContent='Pressed'\">Press</button>")
         }
         "/bug" => ("200 OK", "<button onclick=\"throw new Error('planted')\">Break</button>"),
+        "/deep" => ("200 OK", DEEP),
         "/private" => ("302 Found\r\nLocation: /login", ""),
         "/login" => ("200 OK", login),
         "/favicon.ico" => ("204 No Content", ""),
@@ -100,6 +101,13 @@ async fn answer(mut stream: TcpStream, asked: &Notify, mut open: watch::Receiver
     );
     let _ = stream.write_all(format!("{head}{page}").as_bytes()).await;
 }
+
+/// Each button reveals the next one, deeper than a walk goes.
+const DEEP: &str = "<div id=more></div><script>const names = ['Ash', 'Beech', 'Cedar', 'Dogwood', 'Elm', 'Fir', 'Ginkgo', 'Hazel', 'Ivy', 'Juniper'];\
+    const next = (level) => { const button = document.createElement(['button', 'a', 'summary'][level % 3]);\
+    button.textContent = names[level]; button.setAttribute('role', ['button', 'menuitem', 'tab'][level % 3]); button.tabIndex = 0;\
+    button.onclick = () => { if (names[level + 1] && !button.dataset.done) { button.dataset.done = 1; next(level + 1); } };\
+    document.getElementById('more').append(button); }; next(0);</script>";
 
 /// Runs the program to its end while the application of the test answers.
 async fn run(sandbox: &Sandbox, arguments: &[&str]) -> Answer {
@@ -202,6 +210,20 @@ async fn a_run_that_is_interrupted_gives_its_route_back_and_is_resumed() {
     let answer = run(&sandbox, &["resume"]).await.exits(0);
     assert!(answer.stdout.contains("waiting   /gate"), "{}", answer.stdout);
     assert_screenshots_agree(&sandbox, "gate");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_is_as_deep_as_a_walk_may_go_is_gone_into_to_the_limit() {
+    let app = App::start().await;
+    let sandbox = app.campaign(&["/deep"]);
+    run(&sandbox, &["run", "--no-confirm"]).await.exits(0);
+    let report: Value = serde_json::from_str(&sandbox.read("monkey-test-reports/deep.json")).unwrap();
+    let mut node = &report["action_tree"]["toolbar"][0];
+    for name in ["Ash", "Beech", "Cedar", "Dogwood", "Elm", "Fir", "Ginkgo", "Hazel"] {
+        assert_eq!(node["label"], name, "{report:#}");
+        node = &node["children"][0];
+    }
+    assert!(report["limits"].to_string().contains("deeper than 8"), "{:#}", report["limits"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

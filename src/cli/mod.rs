@@ -162,6 +162,8 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
 pub(crate) fn block_on<F: Future>(work: F) -> Result<F::Output, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        // A walk calls itself once per level of what it opens, and so does every poll of it.
+        .thread_stack_size(64 << 20)
         .build()
         .map_err(|error| Failure::engine("no_runtime", format!("cannot start the worker threads: {error}")))?;
     Ok(runtime.block_on(work))

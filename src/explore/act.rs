@@ -76,7 +76,13 @@ impl Walker<'_> {
         if dead {
             findings.push(oracle::dead_control(&node.label));
         }
-        findings.extend(loading.map(|finding| Finding { of_page: false, ..finding }));
+        match loading {
+            // Another page that loads for ever is its own route's matter.
+            Some(finding) if before.doc != effect.look.doc => {
+                self.record.noise.insert(format!("on {}: {}", effect.look.url, finding.description));
+            }
+            loading => findings.extend(loading.map(|finding| Finding { of_page: false, ..finding })),
+        }
         self.look = effect.look.clone();
         self.screens.insert(screen_key(&self.look));
         self.record.console_of(&effect.since);

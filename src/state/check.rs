@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::thread::JoinHandle;
 
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use super::handin::read_report;
 use super::model::{SCHEMA_VERSION, State};
 use super::project::{Project, REPORTS_DIR};
 use crate::route::Route;
-use crate::store::{self, DigestSet, FileKind, table_digest};
+use crate::store::{self, DigestSet, FileKind, StoreError, table_digest};
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -120,13 +121,28 @@ fn digest_of(file: &str) -> u64 {
 }
 
 impl Project {
+    /// Lists the folder of reports on the side: of a large campaign that takes as long as reading the state.
+    pub(super) fn list_reports(&self) -> JoinHandle<Result<store::Listing, StoreError>> {
+        let directory = self.reports_dir();
+        std::thread::spawn(move || store::Listing::of(&directory))
+    }
+
     /// What can be told from the state and one listing of the folder of reports.
-    pub(super) fn quick_findings(&self, state: &State) -> Result<Vec<Finding>, StateError> {
+    pub(super) fn quick_findings(
+        &self,
+        state: &State,
+        listing: JoinHandle<Result<store::Listing, StoreError>>,
+    ) -> Result<Vec<Finding>, StateError> {
         let mut findings = own_findings(state);
-        let listing = store::Listing::of(&self.reports_dir())?;
-        let there = |file: &str| match file.strip_prefix(REPORTS_DIR).and_then(|rest| rest.strip_prefix('/')) {
-            Some(name) if !name.contains('/') => listing.contains(name),
-            _ => store::exists(&self.root().join(file)) == FileKind::File,
+        let listing = match listing.join() {
+            Ok(listing) => listing?,
+            Err(_) => store::Listing::of(&self.reports_dir())?,
+        };
+        // The listing may be from just before a report was handed in: what is not in it is looked at itself.
+        let there = |file: &str| {
+            let name = file.strip_prefix(REPORTS_DIR).and_then(|rest| rest.strip_prefix('/'));
+            name.is_some_and(|name| !name.contains('/') && listing.contains(name))
+                || store::exists(&self.root().join(file)) == FileKind::File
         };
         for entry in &state.completed {
             match entry.report_path() {
@@ -168,7 +184,7 @@ impl Project {
         if state.schema_version() > SCHEMA_VERSION {
             findings.push(Finding::new("newer", None, "a newer program wrote the state".into(), None));
         }
-        findings.extend(self.quick_findings(state)?);
+        findings.extend(self.quick_findings(state, self.list_reports())?);
         let gone: HashSet<Route> = findings
             .iter()
             .filter(|finding| finding.code == "report")

@@ -76,10 +76,11 @@ impl Project {
     /// As [`Project::read`].
     pub fn standing(&self) -> Result<Standing, StateError> {
         let known = self.last_known();
+        let listing = self.list_reports();
         let (state, digest) = self.parsed()?;
         let state = self.unambiguous(state)?;
         let older = self.age(&state, &digest, known).map(|age| older(&age));
-        let findings = older.into_iter().chain(self.quick_findings(&state)?).collect();
+        let findings = older.into_iter().chain(self.quick_findings(&state, listing)?).collect();
         let next = self.next(&state)?;
         let settings = Settings::from(state.config().settings);
         Ok(Standing::new(&state, &next, &settings, findings, self.now()))
