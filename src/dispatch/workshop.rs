@@ -142,7 +142,7 @@ impl Workshop {
         let known = Arc::new(options.known.clone());
         let shared = Shared::with(explored_navigation(&project));
         let confirm = options.confirm;
-        Ok(Self { project, stage, confirm, known, webdriver, client, log, shared, events, clock })
+        Ok(Self { project, confirm, known, stage, webdriver, client, log, shared, events, clock })
     }
 
     /// The project.

@@ -20,7 +20,7 @@ pub enum Stepped {
         /// The screen before it; none for the opening navigation.
         before: Option<Box<Look>>,
         /// What the step itself found wrong: a disabled control, a text that is missing.
-        failed: Option<Finding>,
+        failed: Option<Box<Finding>>,
     },
     /// No element fits its locator (`locator_mismatch`).
     Missed(String),
@@ -120,7 +120,9 @@ impl<'a> Player<'a> {
                 self.session.still(mark, self.terms.cap_ms).await?;
                 Effect::of_look(self.session.look(self.terms.nodes).await?)
             }
-            other => return Ok(Stepped::Impossible(format!("a `{other}` step cannot be played by this version"))),
+            other @ Tool::Other(_) => {
+                return Ok(Stepped::Impossible(format!("a `{other}` step cannot be played by this version")));
+            }
         };
         self.look = Some(done.look.clone());
         Ok(Stepped::Done { effect: Box::new(done), before: before.map(Box::new), failed: None })
@@ -130,7 +132,7 @@ impl<'a> Player<'a> {
     async fn stood_still(&mut self, before: Option<Look>, failed: Finding) -> Result<Stepped, SessionError> {
         let effect = Effect::of_look(self.session.look(self.terms.nodes).await?);
         self.look = Some(effect.look.clone());
-        Ok(Stepped::Done { effect: Box::new(effect), before: before.map(Box::new), failed: Some(failed) })
+        Ok(Stepped::Done { effect: Box::new(effect), before: before.map(Box::new), failed: Some(Box::new(failed)) })
     }
 
     /// Acts on what the locator finds, as soon as it is there.

@@ -183,7 +183,7 @@ async fn watch(
         played.drift.extend(effect.drift.iter().map(|rung| format!("step {at}: {rung}")));
         let moment = if place == 0 { Moment::Load } else { Moment::Action };
         let mut findings = judge(&effect, before.as_deref(), session, moment);
-        findings.extend(failed);
+        findings.extend(failed.map(|failed| *failed));
         findings.retain(|finding| oracles.fail(finding));
         done.url_after.clone_from(&effect.look.url);
         let failure = findings.iter().find(|finding| stops(finding)).cloned();

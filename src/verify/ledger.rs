@@ -4,6 +4,7 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
+use super::runs::is_json;
 use super::verdict::Verdict;
 use super::verifier::VerifyReport;
 use crate::store::{self, StoreError};
@@ -19,10 +20,12 @@ pub fn keep_report(root: &Path, report: &VerifyReport) -> Result<String, StoreEr
     store::create_dir(&directory)?;
     let stem = report.started_at.format("%Y-%m-%dT%H-%M-%SZ").to_string();
     let taken = store::file_names(&directory)?;
-    let name = std::iter::once(format!("{stem}.json"))
-        .chain((2..).map(|number| format!("{stem}-{number}.json")))
-        .find(|name| !taken.contains(name))
-        .unwrap_or(stem);
+    let mut name = format!("{stem}.json");
+    let mut number = 2;
+    while taken.contains(&name) {
+        name = format!("{stem}-{number}.json");
+        number += 1;
+    }
     store::write_atomic(&directory.join(&name), &serde_json::to_vec_pretty(report).unwrap_or_default())?;
     Ok(format!("{REPORTS}/{name}"))
 }
@@ -32,7 +35,7 @@ pub fn keep_report(root: &Path, report: &VerifyReport) -> Result<String, StoreEr
 pub fn fixed_bugs(root: &Path) -> Vec<(String, DateTime<Utc>)> {
     let directory = root.join(REPORTS);
     let mut names: Vec<String> =
-        store::file_names(&directory).unwrap_or_default().into_iter().filter(|name| name.ends_with(".json")).collect();
+        store::file_names(&directory).unwrap_or_default().into_iter().filter(|name| is_json(name)).collect();
     names.sort();
     let mut fixed: Vec<(String, DateTime<Utc>)> = Vec::new();
     for name in names {

@@ -77,9 +77,14 @@ fn sort_key(file: &Path) -> (String, u32) {
 fn files_in(directory: &Path) -> Vec<PathBuf> {
     let names = store::file_names(directory).unwrap_or_default();
     let mut files: Vec<PathBuf> =
-        names.into_iter().filter(|name| name.ends_with(".json")).map(|name| directory.join(name)).collect();
+        names.into_iter().filter(|name| is_json(name)).map(|name| directory.join(name)).collect();
     files.sort_by_key(|file| sort_key(file));
     files
+}
+
+/// Whether a file's name ends as ours do.
+pub(super) fn is_json(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "json")
 }
 
 fn latest(files: &[PathBuf], none: &str) -> Result<RunSource, VerifyError> {
@@ -154,7 +159,7 @@ fn fill_in(run: &mut Map<String, Value>, id: &str) {
         for (index, step) in list(flow.get_mut("trace")).enumerate() {
             fill_in_step(step, index, &started);
         }
-        inner.extend(list(flow.get_mut("bugs")).map(|bug| bug.take()));
+        inner.extend(list(flow.get_mut("bugs")).map(Value::take));
         flow.remove("bugs");
     }
     if let Some(Value::Array(bugs)) = run.get_mut("bugs") {
