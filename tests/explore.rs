@@ -199,6 +199,14 @@ const CHANGEABLE: &[(&str, &str)] = &[
          fetch('/api/entries?' + new URLSearchParams(said), {method: 'POST'}); show('Saved'); };</script>",
     ),
     (
+        "/parked",
+        "<style>.drawer { position: fixed; top: 0; bottom: 0; width: 200px; transition: transform .1s; background: #eee }\
+         .left { left: 0; transform: translateX(-100%) } .open { transform: none }</style>\
+         <button onclick=\"get('d').classList.add('open')\">Open notes</button><button onclick=\"say('Stored')\">Store</button>\
+         <div aria-live=polite id=said></div><script>const say = (text) => { get('said').innerHTML = `<p>${text}</p>`; };</script>\
+         <aside class='drawer left' id=d><b class=title>Notes</b><button onclick=\"get('d').classList.remove('open')\">Close</button></aside>",
+    ),
+    (
         "/said",
         "<div aria-live=polite id=said></div><script>const say = (text, kind) => get('said').insertAdjacentHTML('beforeend',\
          `<p class=${kind}>${text}</p>`);</script><button onclick=\"say('Something went wrong', 'bad')\">Fails</button>\
@@ -438,6 +446,14 @@ fn where_data_may_change_the_shared_frame_comes_last_and_the_session_is_kept() {
     assert!(place("/hit/filling/frame") > place("/api/entries?name=Test"), "{:?}", MUTATING.requests);
     assert_eq!(MUTATING.result("/filling", "Log out"), "refused");
     MUTATING.assert_untouched("/logout");
+}
+
+#[test]
+fn a_drawer_that_waits_beside_the_window_is_not_open() {
+    assert_eq!(MUTATING.result("/parked", "Open notes"), "dialog_opened");
+    assert_eq!(children(MUTATING.node("/parked", "Open notes")), ["Close"]);
+    assert_eq!(MUTATING.result("/parked", "Store"), "toast_notification");
+    assert!(MUTATING.bugs("/parked").is_empty(), "{:#?}", MUTATING.bugs("/parked"));
 }
 
 #[test]

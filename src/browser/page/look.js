@@ -230,6 +230,15 @@
     return null;
   };
 
+  // A drawer that waits beside the window is not open.
+  const isParked = (element, style) => {
+    const box = element.getBoundingClientRect();
+    const view = element.ownerDocument.defaultView ?? window;
+    if (box.width < 1 || box.height < 1) return false;
+    const beside = box.right <= 1 || box.left >= view.innerWidth - 1;
+    return beside || (style.position === 'fixed' && (box.bottom <= 1 || box.top >= view.innerHeight - 1));
+  };
+
   const ERROR_TEXT = /\b(error|failed|failure|went wrong|exception|could not|unable to|not found|forbidden|unauthori[sz]ed|denied|fehler|erreur|échec|fallo|errore|erro|ошибка)\b|错误|失败|エラー|오류/i;
 
   const LOADING = /\b(loading|please wait|laden|wird geladen|chargement|cargando|carregando|caricamento)\b|загрузка|読み込み中|加载中|로딩/i;
@@ -314,7 +323,7 @@
       const style = (role || element.hasAttribute('class') || element.id || name === 'dialog' || element.hasAttribute('popover') || element.hasAttribute('style')) ? styleOf(element) : null;
       if (style && style.display !== 'none') {
         const kind = overlayKind(element, style);
-        if (kind && visible(element, memo) && Number(style.opacity) > 0.01) {
+        if (kind && visible(element, memo) && Number(style.opacity) > 0.01 && !isParked(element, style)) {
           const parent = overlays.find((o) => o.kind === kind && containsComposed(o.element, element));
           if (!parent) overlays.push({ element, kind, frame: frame.length });
         }
