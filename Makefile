@@ -33,6 +33,7 @@ check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(CARGO_FLAGS) --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(CARGO_FLAGS) --no-deps
+	$(CARGO) metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null
 
 fault-table:
 	@sh scripts/setup.sh build faults
