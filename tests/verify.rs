@@ -223,6 +223,58 @@ fn a_run_that_cannot_be_read_is_told_with_its_place() {
 }
 
 #[test]
+fn a_rerun_that_plays_nothing_ends_with_3_and_leaves_no_run() {
+    let sandbox = project(&App::start(Mode::Broken));
+    let error = sandbox.run(&["rerun"]).exits(3).stderr;
+    assert!(error.contains("network"), "{error}");
+    assert_eq!(sandbox.run(&["fingerprint", "list", "--json"]).exits(0).json()["run"], recorded()["id"]);
+}
+
+#[test]
+fn what_the_reset_command_leaves_running_is_not_waited_for() {
+    let app = App::start(Mode::Fixed);
+    let sandbox = project(&app);
+    let late = sandbox.file("late");
+    let reset = format!("(sleep 45; touch '{}') &", late.display());
+    verify(&sandbox, &["--bug", &key("> Sum"), "--reset-command", &reset]).exits(0);
+    assert!(!late.exists());
+}
+
+#[test]
+fn a_trace_that_was_cut_off_before_the_failing_step_is_blocked() {
+    let app = App::start(Mode::Broken);
+    let sandbox = project(&app);
+    let mut run = recorded();
+    for bug in run["bugs"].as_array_mut().unwrap() {
+        bug["trace"].as_array_mut().unwrap().truncate(1);
+    }
+    run["baseUrl"] = app.url.clone().into();
+    sandbox.write("cut.json", &run.to_string());
+    let report = verify(&sandbox, &["cut.json", "--base-url", &app.url]).exits(0).json();
+    assert!(report["bugs"].as_array().unwrap().iter().all(|bug| bug["verdict"] == "blocked"), "{report:#}");
+}
+
+#[test]
+fn a_broken_latest_run_is_passed_over_with_a_warning() {
+    let sandbox = project(&App::start(Mode::Broken));
+    sandbox.write(".agent-test/runs/2027-01-01T00-00-00Z.json", "{\"flows\": [");
+    let answer = sandbox.run(&["fingerprint", "list", "--json"]).exits(0);
+    assert_eq!(answer.json()["run"], recorded()["id"]);
+    assert!(answer.stderr.contains("2027-01-01T00-00-00Z.json"), "{}", answer.stderr);
+}
+
+#[test]
+fn a_known_bad_address_that_is_not_reached_is_told_as_such() {
+    let app = App::start(Mode::Fixed);
+    let sandbox = project(&app);
+    let arguments = ["--bug", &key("> Sum"), "--known-bad-url", "http://127.0.0.1:9"];
+    let report = verify(&sandbox, &arguments).exits(0).json();
+    let sum = bug(&report, "> Sum");
+    assert_eq!(sum["verdict"], "blocked");
+    assert!(sum["reason"].as_str().unwrap().contains("not reached at http://127.0.0.1:9"), "{sum:#}");
+}
+
+#[test]
 fn wrong_arguments_are_told() {
     let app = App::start(Mode::Broken);
     let sandbox = project(&app);
@@ -232,7 +284,9 @@ fn wrong_arguments_are_told() {
     let error = sandbox.run(&["verify", "--bug", "ffffffffffffffff"]).exits(2).stderr;
     assert!(error.contains("ffffffffffffffff"), "{error}");
     sandbox.run(&["verify", "--workers", "0"]).exits(2);
-    sandbox.run(&["verify", "--known-bad-url", "nonsense"]).exits(2);
+    let error = sandbox.run(&["verify", "--known-bad-url", "nonsense"]).exits(2).stderr;
+    assert!(error.contains("--known-bad-url"), "{error}");
+    sandbox.run(&["verify", ""]).exits(2);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use super::engine::named_run;
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
-use crate::verify::{DiffReport, diff, find_run, fixed_bugs};
+use crate::verify::{DiffReport, diff, fixed_bugs};
 
 /// Compare the bugs of two runs
 ///
@@ -21,8 +22,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
-    let from = find_run(&context.project, Some(&args.from))?;
-    let to = find_run(&context.project, args.to.as_deref())?;
+    let from = named_run(context, Some(&args.from))?;
+    let to = named_run(context, args.to.as_deref())?;
     let report = diff(&from.run, &to.run, &fixed_bugs(&context.project));
     let document = serde_json::to_value(&report)
         .map_err(|error| Failure::engine("internal", format!("cannot write the comparison: {error}")))?;

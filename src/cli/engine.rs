@@ -10,7 +10,7 @@ use crate::route::Route;
 use crate::settings::{Config, Overrides, Settings, parse_base_url, resolve};
 use crate::state::State;
 use crate::trace::RunFile;
-use crate::verify::VerifyError;
+use crate::verify::{RunSource, VerifyError, find_run};
 
 /// Options of every command that works in a browser.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -35,6 +35,18 @@ pub(crate) struct EngineArgs {
     pub(crate) storage_state: Option<String>,
     #[command(flatten)]
     pub(crate) oracles: OracleArgs,
+}
+
+/// Finds the run that the caller names, or the latest; says which later ones could not be read.
+///
+/// # Errors
+/// As [`find_run`].
+pub(crate) fn named_run(context: &Context, name: Option<&str>) -> Result<RunSource, VerifyError> {
+    let source = find_run(&context.project, name)?;
+    for problem in &source.passed_over {
+        context.ui.warn(format!("{problem}; an earlier run is taken"));
+    }
+    Ok(source)
 }
 
 /// Which oracles fail a step.

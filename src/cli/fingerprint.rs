@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
+use super::engine::named_run;
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
 use crate::maze::Bug;
-use crate::verify::{VerifyError, find_run, matches_key};
+use crate::verify::{VerifyError, matches_key};
 
 /// The fingerprints of bugs, and what they are made of
 #[derive(clap::Args, Debug)]
@@ -38,7 +39,7 @@ enum What {
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     match args.what {
         What::Explain { key, run } => {
-            let source = find_run(&context.project, run.as_deref())?;
+            let source = named_run(context, run.as_deref())?;
             let bugs: Vec<&Bug> = source.run.bugs.iter().filter(|bug| matches_key(bug, &key)).collect();
             if bugs.is_empty() {
                 return Err(VerifyError::UnknownBug { key, run: source.run.id }.into());
@@ -48,7 +49,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             context.answer(json!({ "run": source.run.id, "bugs": bugs }), text.join("\n"))
         }
         What::List { run } => {
-            let source = find_run(&context.project, run.as_deref())?;
+            let source = named_run(context, run.as_deref())?;
             let mut text = String::new();
             for bug in &source.run.bugs {
                 let key = bug.fingerprint_v2.as_deref().or(bug.fingerprint.as_deref()).unwrap_or("-");

@@ -62,7 +62,13 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 
 fn table(lines: &[Logged]) -> String {
     let row = |line: &HistoryLine| {
-        [line.seq.to_string(), stamp(line.at), line.event.to_string(), line.who.name(), about(line)]
+        [
+            line.seq.to_string(),
+            stamp(line.at),
+            line.event.to_string(),
+            one_line(&line.who.name()),
+            one_line(&about(line)),
+        ]
     };
     let rows: Vec<([String; 5], bool)> = lines.iter().map(|shown| (row(&shown.line), shown.edited_before)).collect();
     let width = |column: usize| {
@@ -77,6 +83,11 @@ fn table(lines: &[Logged]) -> String {
         out.push(format!("{a:>number$}  {b:<at$}  {c:<event$}  {d:<who$}  {e}").trim_end().to_owned());
     }
     out.join("\n")
+}
+
+/// Nobody's name or words begin a line of their own.
+fn one_line(text: &str) -> String {
+    text.split(char::is_control).collect::<Vec<_>>().join(" ")
 }
 
 /// The routes, at most three by name, and the detail.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::engine::EngineArgs;
+use super::engine::{EngineArgs, named_run};
 use super::progress::Progress;
 use super::signals::stop_on_signal;
 use super::{Context, counted};
@@ -10,7 +10,7 @@ use crate::dispatch::keep_run;
 use crate::exit::{Exit, Failure};
 use crate::maze::Severity;
 use crate::replay::Outcome;
-use crate::verify::{find_run, rerun};
+use crate::verify::rerun;
 
 /// Play a recorded run again, exactly as it was recorded
 ///
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
-    let source = find_run(&context.project, args.run.as_deref())?;
+    let source = named_run(context, args.run.as_deref())?;
     let options = args.engine.stage(context, &source.run, None)?;
     let prepared = options.prepare(&context.project)?;
     let progress = Progress::new(&context.ui, 1, source.run.flows.len() + source.run.bugs.len());

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use url::Url;
 
-use super::engine::EngineArgs;
+use super::engine::{EngineArgs, named_run};
 use super::progress::Progress;
 use super::rerun::interrupted;
 use super::signals::stop_on_signal;
@@ -12,9 +12,7 @@ use super::{Context, counted};
 use crate::exit::{Exit, Failure};
 use crate::maze::Bug;
 use crate::settings::parse_base_url;
-use crate::verify::{
-    BugVerdict, Verdict, VerifyError, VerifyOptions, VerifyReport, find_run, keep_report, matches_key, verify,
-};
+use crate::verify::{BugVerdict, Verdict, VerifyError, VerifyOptions, VerifyReport, keep_report, matches_key, verify};
 
 /// Play the traces of bugs again and say what became of each
 ///
@@ -68,9 +66,11 @@ fn repeat(text: &str) -> Result<Repeat, String> {
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
-    let source = find_run(&context.project, args.run.as_deref())?;
+    let source = named_run(context, args.run.as_deref())?;
     let bugs = chosen(&source.run.bugs, &args.bugs, &source.run.id)?;
-    let known_bad: Option<Url> = args.known_bad_url.as_deref().map(parse_base_url).transpose()?;
+    let known_bad: Option<Url> = args.known_bad_url.as_deref().map(parse_base_url).transpose().map_err(|error| {
+        Failure::usage("bad_argument", format!("--known-bad-url is no address of an application: {error}"))
+    })?;
     let entered = args.engine.stage(context, &source.run, args.workers)?;
     let options = VerifyOptions {
         repeat: match args.repeat {
@@ -101,7 +101,10 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     })?;
     progress.finish();
     let report = report?;
-    keep_report(&context.project, &report)?;
+    // The verdicts are there; that they are not remembered is no reason to withhold them.
+    if let Err(error) = keep_report(&context.project, &report) {
+        context.ui.warn(format!("these verdicts are not remembered: {error}"));
+    }
     let document = serde_json::to_value(&report)
         .map_err(|error| Failure::engine("internal", format!("cannot write the verdicts: {error}")))?;
     context.ui.json(&document);
@@ -170,7 +173,7 @@ fn text(report: &VerifyReport) -> String {
         );
     }
     if count(&Verdict::Blocked) > 0 {
-        let _ = writeln!(out, "blocked is not fixed: its failing step was not reached");
+        let _ = writeln!(out, "blocked is not fixed: nothing is known");
     }
     out
 }

@@ -3,7 +3,7 @@
 use super::oracle::Finding;
 use super::witness::{End, Sight, Witness};
 use crate::maze::{Bug, BugKind};
-use crate::trace::FingerprintParts;
+use crate::trace::{FingerprintParts, StepStatus};
 
 /// What one replay says about one bug.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,10 @@ pub enum Outcome {
 /// What a replay says about a bug. `known` are the bugs of the same run: what they explain is no change of this one.
 #[must_use]
 pub fn outcome(bug: &Bug, witness: &Witness, known: &[Bug]) -> Outcome {
+    // Of our own traces the last step is the failing one; without it nothing was tried.
+    if bug.kind.is_some() && bug.trace.last().is_some_and(|step| step.status == StepStatus::Passed) {
+        return Outcome::Blocked { at: None, why: "its trace ends before the failing step".to_owned() };
+    }
     let sight = match &witness.end {
         End::Stopped { at, why, .. } => return Outcome::Blocked { at: Some(*at), why: why.clone() },
         End::Reached(sight) => sight,

@@ -55,6 +55,14 @@ pub enum VerifyError {
     /// A run without traces needs a model, and none is configured.
     #[error("the run {0} holds no trace; its plan can only be played by a model, and none is configured")]
     NoTrace(String),
+    /// Not a single step could be played.
+    #[error("nothing of the run {run} could be played: {why}")]
+    NothingPlayed {
+        /// The run.
+        run: String,
+        /// What the first flow said.
+        why: String,
+    },
     /// No address to test.
     #[error("the run {0} names no address of the application")]
     NoBase(String),
@@ -75,6 +83,7 @@ impl Explain for VerifyError {
             Self::Enter(error) => error.exit(),
             Self::Session(error) => error.exit(),
             Self::Store(error) => error.exit(),
+            Self::NothingPlayed { .. } => Exit::Engine,
             _ => Exit::Usage,
         }
     }
@@ -84,13 +93,12 @@ impl Explain for VerifyError {
             Self::NoRun { .. } => {
                 Some("`agent-test explore` and `agent-test run` leave runs; name one by its id or its path".to_owned())
             }
-            Self::Unreadable { .. } => {
-                Some("name another run; `agent-test verify` without a name takes the latest".to_owned())
-            }
+            Self::Unreadable { .. } => Some("name another run by its id or its path".to_owned()),
             Self::Newer { .. } => Some("update agent-test".to_owned()),
             Self::UnknownBug { .. } => Some("`agent-test fingerprint list` shows the bugs of a run".to_owned()),
             Self::AmbiguousBug { .. } => Some("give more digits".to_owned()),
             Self::NoTrace(_) => Some("explore the application again: every run since then leaves traces".to_owned()),
+            Self::NothingPlayed { .. } => Some("is the application running, and is the base URL right?".to_owned()),
             Self::NoBase(_) => Some("name it with --base-url".to_owned()),
             Self::Enter(error) => error.hint(),
             Self::Session(error) => error.hint(),
@@ -106,6 +114,7 @@ impl Explain for VerifyError {
             Self::UnknownBug { .. } => "unknown_fingerprint",
             Self::AmbiguousBug { .. } => "ambiguous_fingerprint",
             Self::NoTrace(_) => "no_trace",
+            Self::NothingPlayed { .. } => "nothing_played",
             Self::NoBase(_) => "no_base_url",
             Self::Enter(error) => error.code(),
             Self::Session(error) => error.code(),

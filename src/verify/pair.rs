@@ -11,14 +11,13 @@ pub fn same(one: &Bug, other: &Bug) -> bool {
     }
 }
 
-/// Whether a key that a person typed names this bug: any of its fingerprints, or the beginning of one (6 digits at
-/// least).
+/// Whether a key that a person typed names this bug: any of its fingerprints, or the beginning of one.
 #[must_use]
 pub fn matches_key(bug: &Bug, key: &str) -> bool {
     let key = key.trim().to_ascii_lowercase();
     [&bug.fingerprint_v2, &bug.fingerprint, &bug.fingerprint_v3].into_iter().flatten().any(|known| {
         let known = known.to_ascii_lowercase();
-        known == key || (key.len() >= 6 && known.starts_with(&key))
+        known == key || (!key.is_empty() && known.starts_with(&key))
     })
 }
 
@@ -44,10 +43,10 @@ mod tests {
     #[test]
     fn a_bug_is_named_by_a_fingerprint_or_by_its_beginning() {
         let bug = bug(Some("aaaaaaaabbbbbbbb"), Some("1234567890abcdef"));
-        for key in ["aaaaaaaabbbbbbbb", "1234567890ABCDEF", "123456"] {
+        for key in ["aaaaaaaabbbbbbbb", "1234567890ABCDEF", "123456", "12"] {
             assert!(matches_key(&bug, key), "{key}");
         }
-        assert!(!matches_key(&bug, "12345"));
+        assert!(!matches_key(&bug, "") && !matches_key(&bug, " "));
         assert!(!matches_key(&bug, "fffffff"));
     }
 }

@@ -44,6 +44,7 @@ pub async fn rerun(stage: &Stage, run: &RunFile, events: &Events, clock: &Clock)
     let recorded = Url::parse(&run.base_url).unwrap_or_else(|_| stage.base.clone());
     let began = clock.now();
     let mut again = Rerun { run: empty(run, stage, began), played: 0, missed: 0, differing: 0, silent: Vec::new() };
+    let mut first: Option<String> = None;
     for flow in &run.flows {
         let mut outcomes: BTreeMap<u32, TraceStep> = BTreeMap::new();
         for way in ways(flow) {
@@ -51,6 +52,9 @@ pub async fn rerun(stage: &Stage, run: &RunFile, events: &Events, clock: &Clock)
                 way.iter().filter_map(|index| flow.trace.iter().find(|step| step.index == *index).cloned()).collect();
             let steps = rebase(&steps, &recorded, &stage.base);
             let seen = witness(stage, &steps, Ask::of(stage.settings.limits.settle_ms, [])).await?;
+            if let End::Stopped { at, why, .. } = &seen.end {
+                first.get_or_insert_with(|| format!("step {at}: {why}"));
+            }
             if let Some(bug) = new_bug(run, flow, &seen)
                 && !again.run.bugs.iter().any(|known| known.fingerprint_v3 == bug.fingerprint_v3)
             {
@@ -67,6 +71,10 @@ pub async fn rerun(stage: &Stage, run: &RunFile, events: &Events, clock: &Clock)
         let trace: Vec<TraceStep> = outcomes.into_values().collect();
         events.emit(clock.now(), EventKind::FlowReplayed { flow: flow.title.clone(), steps: trace.len() });
         again.run.flows.push(Flow { trace, ..flow.clone() });
+    }
+    if again.played == 0 {
+        let why = first.unwrap_or_else(|| "no flow has a step".to_owned());
+        return Err(VerifyError::NothingPlayed { run: run.id.clone(), why });
     }
     for bug in &run.bugs {
         let trace = rebase(&bug.trace, &recorded, &stage.base);

@@ -25,6 +25,8 @@ pub struct RunSource {
     pub path: PathBuf,
     /// What it holds.
     pub run: RunFile,
+    /// Later runs that could not be read, each with the reason, when the latest was asked for.
+    pub passed_over: Vec<String>,
 }
 
 /// Finds a run: nothing is the latest of the project; else an id, a run file, or a directory of runs.
@@ -35,6 +37,9 @@ pub fn find_run(root: &Path, name: Option<&str>) -> Result<RunSource, VerifyErro
     let Some(name) = name else {
         return latest(&list_runs(root), &format!("neither `{OWN}` nor `{FOREIGN}` holds one"));
     };
+    if name.trim().is_empty() {
+        return Err(VerifyError::NoRun { place: "its name is empty".to_owned() });
+    }
     let path = root.join(name);
     if path.is_dir() {
         return latest(&files_in(&path), &format!("`{name}` holds none"));
@@ -88,10 +93,18 @@ pub(super) fn is_json(name: &str) -> bool {
 }
 
 fn latest(files: &[PathBuf], none: &str) -> Result<RunSource, VerifyError> {
-    match files.last() {
-        Some(file) => read_run(file),
-        None => Err(VerifyError::NoRun { place: none.to_owned() }),
+    let mut first = None;
+    let mut passed_over = Vec::new();
+    for file in files.iter().rev() {
+        match read_run(file) {
+            Ok(source) => return Ok(RunSource { passed_over, ..source }),
+            Err(error) => {
+                passed_over.push(error.to_string());
+                first.get_or_insert(error);
+            }
+        }
     }
+    Err(first.unwrap_or_else(|| VerifyError::NoRun { place: none.to_owned() }))
 }
 
 /// Reads a run file.
@@ -103,7 +116,7 @@ fn read_run(path: &Path) -> Result<RunSource, VerifyError> {
     let text = store::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
     let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     match parse_run(&text, &id) {
-        Ok(run) => Ok(RunSource { path: path.into(), run }),
+        Ok(run) => Ok(RunSource { path: path.into(), run, passed_over: Vec::new() }),
         Err(Misfit::Newer(version)) => Err(VerifyError::Newer { path: path.into(), version, known: KNOWN }),
         Err(Misfit::Problem(problem)) => Err(unreadable(problem)),
     }

@@ -1,7 +1,10 @@
 //! Plays the traces of bugs again, several times, side by side, and gives each bug its verdict.
 
 use std::collections::VecDeque;
+use std::io::{Read, Seek, SeekFrom};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use schemars::JsonSchema;
@@ -173,12 +176,15 @@ pub async fn verify(
         if let Some(known_bad) = &options.known_bad
             && matches!(told.verdict, Verdict::Fixed | Verdict::Healed)
         {
-            let control = bench.control(bug, known_bad).await?;
+            let (control, blocked) = bench.control(bug, known_bad).await?;
             if !control.fired {
-                told.reason = Some(format!(
-                    "it does not fire at {} either, so nothing shows that this replay would see it",
-                    control.url
-                ));
+                told.reason = Some(match blocked {
+                    Some(why) => format!("clean here, but its step was not reached at {}: {why}", control.url),
+                    None => format!(
+                        "clean here, but it does not fire at {} either, so nothing shows that this replay would see it",
+                        control.url
+                    ),
+                });
                 told.verdict = Verdict::Blocked;
                 told.remaining_below_percent = None;
             }
@@ -224,16 +230,22 @@ impl Bench<'_> {
         Ok(told(outcome, seen.drift, seen.duration_ms))
     }
 
-    async fn control(&self, bug: &Bug, known_bad: &Url) -> Result<Control, SessionError> {
+    /// Whether the bug fires where it is known to be; and why that cannot be told, when its step is not reached there.
+    async fn control(&self, bug: &Bug, known_bad: &Url) -> Result<(Control, Option<String>), SessionError> {
         let mut attempts = 0;
+        let mut blocked = None;
         let most = repeats_for(bug.fire_rate).max(CONTROLS);
-        while attempts < most {
+        while attempts < most && (blocked.is_none() || attempts < 2) {
             attempts += 1;
-            if self.attempt(bug, known_bad).await?.0 == Outcome::Fired {
-                return Ok(Control { url: known_bad.to_string(), fired: true, attempts });
+            match self.attempt(bug, known_bad).await?.0 {
+                Outcome::Fired => {
+                    return Ok((Control { url: known_bad.to_string(), fired: true, attempts }, None));
+                }
+                Outcome::Blocked { why, .. } => blocked = Some(why),
+                _ => {}
             }
         }
-        Ok(Control { url: known_bad.to_string(), fired: false, attempts })
+        Ok((Control { url: known_bad.to_string(), fired: false, attempts }, blocked))
     }
 }
 
@@ -291,15 +303,29 @@ fn sum_up(bug: &Bug, attempts: Vec<(Outcome, AttemptReport)>) -> BugVerdict {
     }
 }
 
-/// Brings the application into its first state, by the user's command.
+/// The reset command may take this long.
+const RESET_LIMIT: Duration = Duration::from_mins(2);
+
+/// Brings the application into its first state, by the user's command. What it leaves running in the background is not
+/// waited for.
 async fn reset(command: &str) -> Result<(), String> {
+    let cannot = |error: std::io::Error| format!("the reset command cannot be started: {error}");
+    let mut said = tempfile::tempfile().map_err(cannot)?;
     let mut shell = tokio::process::Command::new("sh");
-    shell.arg("-c").arg(command).stdin(std::process::Stdio::null()).kill_on_drop(true);
-    let output = shell.output().await.map_err(|error| format!("the reset command cannot be started: {error}"))?;
-    if output.status.success() {
+    shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(Stdio::null());
+    shell.stderr(said.try_clone().map_err(cannot)?).kill_on_drop(true);
+    let Ok(status) = tokio::time::timeout(RESET_LIMIT, shell.status()).await else {
+        return Err(format!("the reset command did not end within {} s", RESET_LIMIT.as_secs()));
+    };
+    let status = status.map_err(cannot)?;
+    if status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-    Err(format!("the reset command ended with {}: {}", output.status, last.trim()))
+    let mut tail = Vec::new();
+    let end = said.seek(SeekFrom::End(0)).unwrap_or(0);
+    let _ = said.seek(SeekFrom::Start(end.saturating_sub(4096)));
+    let _ = said.read_to_end(&mut tail);
+    let tail = String::from_utf8_lossy(&tail);
+    let last = tail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    Err(format!("the reset command ended with {status}: {}", last.trim()))
 }
