@@ -50,7 +50,7 @@ fuzz:
 	sh scripts/fuzz.sh $(TARGET) $(SECONDS)
 
 setup:
-	@sh scripts/setup.sh build browser faults
+	@sh scripts/setup.sh build browser faults worktrees
 
 fmt:
 	$(CARGO) fmt --all

@@ -61,6 +61,9 @@ ROOM=$room TOOLCHAIN=$(rustc --print sysroot) exec unshare --mount --pid --fork 
     mount --bind "/dev/$device" "$ROOM/dev/$device"
   done
   ln -s /proc/self/fd "$ROOM/dev/fd"
+  mkdir "$ROOM/dev/pts"
+  mount -t devpts -o newinstance,ptmxmode=0666 devpts "$ROOM/dev/pts"
+  ln -s pts/ptmx "$ROOM/dev/ptmx"
   mkdir "$ROOM/dev/shm"
   mount -t tmpfs -o mode=1777 tmpfs "$ROOM/dev/shm"
   # Not exec: this shell is process 1 in there and has to outlive, and reap, what is orphaned.

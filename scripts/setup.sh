@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what building (`build`), testing in a browser (`browser`), testing faults of the system (`faults`) or
-# benchmarks (`bench`) need and is missing.
+# Installs what building (`build`), testing in a browser (`browser`), testing faults of the system (`faults`), testing
+# with git (`worktrees`) or benchmarks (`bench`) need and is missing.
 #
 # As root on Debian it installs. Elsewhere it installs nothing: it says exactly what is missing and how to get it, and
 # ends with 2. When nothing is missing it says nothing.
@@ -52,6 +52,11 @@ check_faults() {
   [ "$(uname -s)" != Linux ] || have strace || missing strace strace
 }
 
+# Linked worktrees and branches are git's own.
+check_worktrees() {
+  have git || missing git git
+}
+
 check_bench() {
   have jq || missing jq jq
 }
@@ -75,8 +80,8 @@ say_how() {
   echo "setup: missing: $missing_names" >&2
   case $(system) in
     debian) echo "setup: as root: apt-get install$missing_packages" >&2 ;;
-    ubuntu) echo "setup: as root: apt-get install make gcc libc6-dev strace jq chromium-browser chromium-chromedriver" >&2 ;;
-    fedora) echo "setup: as root: dnf install make gcc strace jq chromium chromedriver" >&2 ;;
+    ubuntu) echo "setup: as root: apt-get install make gcc libc6-dev git strace jq chromium-browser chromium-chromedriver" >&2 ;;
+    fedora) echo "setup: as root: dnf install make gcc git strace jq chromium chromedriver" >&2 ;;
     macos) echo "setup: xcode-select --install (make, C compiler); brew install --cask chromium chromedriver" >&2 ;;
     *) echo "setup: install them with your system's package manager; browser and driver in the same version" >&2 ;;
   esac
@@ -90,7 +95,8 @@ for part in "${@:-build}"; do
     browser) check_browser ;;
     faults) check_faults ;;
     bench) check_bench ;;
-    *) echo "usage: setup.sh [build] [browser] [faults] [bench]" >&2 && exit 2 ;;
+    worktrees) check_worktrees ;;
+    *) echo "usage: setup.sh [build] [browser] [faults] [worktrees] [bench]" >&2 && exit 2 ;;
   esac
 done
 

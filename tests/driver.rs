@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal};
 use crate::sandbox::Sandbox;
 
 /// How long after our death everything must be gone. The promise is one second; the machine may be busy.
-const SOON: Duration = Duration::from_secs(3);
+const SOON: Duration = Duration::from_secs(15);
 
 /// A process that has a browser open.
 struct Holder {
