@@ -37,7 +37,7 @@ pub(super) fn text(text: &str, limit: usize) -> String {
         let after = chars.get(i + 1).copied();
         let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let escape = match c {
-            '\\' | '`' | '*' | '[' | ']' | '<' | '|' | '~' | '$' => true,
+            '\\' | '`' | '*' | '[' | ']' | '<' | '|' | '~' | '^' | '$' => true,
             // `snake_case` is no emphasis.
             '_' => !(word(before) && word(after)),
             '&' => after.is_some_and(|c| c.is_ascii_alphanumeric() || c == '#'),
