@@ -317,37 +317,3 @@ fn no_secret_reaches_the_state() {
     let text = sandbox.read(".monkey-test-state.json");
     assert!(text.contains("AGENT_TEST_PASSWORD") && !text.contains("geheim"), "{text}");
 }
-
-// S32
-#[test]
-fn slugs_are_distinct_and_valid_on_every_system() {
-    let long = format!("/{}", "x".repeat(300));
-    let routes = [
-        "/con",
-        "/a:b",
-        "/A",
-        "/a",
-        "/a/b",
-        "/a_b",
-        "/",
-        "/root",
-        &long,
-        "/a%20b",
-        "/a b",
-        "/a.",
-        "/list?tab=2",
-        "/#/x",
-    ];
-    let sandbox = campaign(&routes);
-    let mut seen = std::collections::HashSet::new();
-    for route in routes {
-        let slug = sandbox.run(&["slug", route]).exits(0).stdout.trim().to_owned();
-        assert!(slug.len() <= 120 && slug.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)), "{slug}");
-        assert!(!slug.ends_with('.') && slug.to_lowercase() != "con", "{slug}");
-        assert!(seen.insert(slug.to_lowercase()), "{slug} twice");
-    }
-    // They never move, whatever comes and goes.
-    let before = sandbox.run(&["slug", "/a_b"]).stdout;
-    sandbox.run(&["drop", "/a/b"]).exits(0);
-    assert_eq!(sandbox.run(&["slug", "/a_b"]).stdout, before);
-}

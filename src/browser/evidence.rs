@@ -96,6 +96,30 @@ pub enum Note {
         /// Its address.
         url: String,
     },
+    /// The connection to the browser ended: nothing more will be told.
+    Lost,
+}
+
+#[cfg(test)]
+impl Request {
+    /// A request that we stopped, for tests.
+    pub(crate) fn stopped(kind: &str) -> Self {
+        Self {
+            id: "1".into(),
+            method: "POST".into(),
+            url: "http://a.b/save".into(),
+            kind: kind.into(),
+            top_document: false,
+            status: None,
+            mime: None,
+            error: None,
+            done: true,
+            refused: Some("would change data"),
+            out_of_scope: false,
+            started: Instant::now(),
+            loader: String::new(),
+        }
+    }
 }
 
 #[derive(Default, Debug)]

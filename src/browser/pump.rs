@@ -64,7 +64,7 @@ pub(super) async fn run(shared: Shared, mut events: mpsc::UnboundedReceiver<CdpE
         shared.cdp.handled(count);
     }
     shared.cdp.handled(u64::MAX);
-    shared.evidence.note(Note::Crashed);
+    shared.evidence.note(Note::Lost);
 }
 
 fn text(value: &Value, pointer: &str) -> String {

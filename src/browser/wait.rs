@@ -102,7 +102,7 @@ impl Session {
             if since
                 .notes
                 .iter()
-                .any(|note| matches!(note, Note::Committed { .. } | Note::Download { .. } | Note::Crashed))
+                .any(|note| matches!(note, Note::Committed { .. } | Note::Download { .. } | Note::Crashed | Note::Lost))
             {
                 return;
             }

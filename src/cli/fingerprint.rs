@@ -8,7 +8,7 @@ use super::engine::named_run;
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
 use crate::maze::Bug;
-use crate::verify::{VerifyError, matches_key};
+use crate::verify::chosen;
 
 /// The fingerprints of bugs, and what they are made of
 #[derive(clap::Args, Debug)]
@@ -40,12 +40,9 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     match args.what {
         What::Explain { key, run } => {
             let source = named_run(context, run.as_deref())?;
-            let bugs: Vec<&Bug> = source.run.bugs.iter().filter(|bug| matches_key(bug, &key)).collect();
-            if bugs.is_empty() {
-                return Err(VerifyError::UnknownBug { key, run: source.run.id }.into());
-            }
-            let text: Vec<String> = bugs.iter().map(|bug| explain(bug)).collect();
-            let bugs: Vec<_> = bugs.iter().map(|bug| document(bug)).collect();
+            let bugs = chosen(&source.run, &[key])?;
+            let text: Vec<String> = bugs.iter().map(explain).collect();
+            let bugs: Vec<_> = bugs.iter().map(document).collect();
             context.answer(json!({ "run": source.run.id, "bugs": bugs }), text.join("\n"))
         }
         What::List { run } => {

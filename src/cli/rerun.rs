@@ -9,7 +9,6 @@ use super::{Context, counted};
 use crate::dispatch::keep_run;
 use crate::exit::{Exit, Failure};
 use crate::maze::Severity;
-use crate::replay::Outcome;
 use crate::verify::rerun;
 
 /// Play a recorded run again, exactly as it was recorded
@@ -50,15 +49,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let silent: Vec<_> = done
         .silent
         .iter()
-        .map(|(location, outcome)| {
-            let (word, why) = match outcome {
-                Outcome::Clean => ("clean", None),
-                Outcome::Changed { what, .. } => ("changed", Some(what)),
-                Outcome::Blocked { why, .. } => ("blocked", Some(why)),
-                Outcome::Fired => ("fired", None),
-            };
-            json!({ "location": location, "outcome": word, "why": why })
-        })
+        .map(|(location, outcome)| json!({ "location": location, "outcome": outcome.word(), "why": outcome.why() }))
         .collect();
     context.ui.json(&json!({
         "rerun": source.run.id,
@@ -83,13 +74,9 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     for bug in &done.run.bugs {
         text.push_str(&format!("  {:<8}  {}\n            {}\n", bug.severity, bug.location, bug.description));
     }
-    for line in &silent {
-        let why = line["why"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
-        text.push_str(&format!(
-            "  {:<8}  {}{why}\n",
-            line["outcome"].as_str().unwrap_or(""),
-            line["location"].as_str().unwrap_or("")
-        ));
+    for (location, outcome) in &done.silent {
+        let why = outcome.why().map(|why| format!(": {why}")).unwrap_or_default();
+        text.push_str(&format!("  {:<8}  {location}{why}\n", outcome.word()));
     }
     text.push_str(&format!("written    {file}\n"));
     context.ui.out(text);

@@ -10,14 +10,13 @@ use super::rerun::interrupted;
 use super::signals::stop_on_signal;
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
-use crate::maze::Bug;
 use crate::settings::parse_base_url;
-use crate::verify::{BugVerdict, Verdict, VerifyError, VerifyOptions, VerifyReport, keep_report, matches_key, verify};
+use crate::verify::{BugVerdict, Verdict, VerifyOptions, VerifyReport, chosen, keep_report, verify};
 
 /// Play the traces of bugs again and say what became of each
 ///
 /// Needs no model and changes no stored run. Verdicts: fixed, still_broken, flaky, changed (the step fails in another
-/// way), healed, blocked (the failing step was not reached: nothing is known). Ends with 1 when a bug is still_broken,
+/// way), blocked (the failing step was not reached: nothing is known). Ends with 1 when a bug is still_broken,
 /// flaky or changed; a blocked one does not fail the process unless --fail-on-blocked is given.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -42,9 +41,6 @@ pub(crate) struct Args {
     /// End with 1 when a bug is blocked
     #[arg(long)]
     fail_on_blocked: bool,
-    /// End with 1 when a bug is healed
-    #[arg(long)]
-    fail_on_healed: bool,
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -67,7 +63,7 @@ fn repeat(text: &str) -> Result<Repeat, String> {
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let source = named_run(context, args.run.as_deref())?;
-    let bugs = chosen(&source.run.bugs, &args.bugs, &source.run.id)?;
+    let bugs = chosen(&source.run, &args.bugs)?;
     let known_bad: Option<Url> = args.known_bad_url.as_deref().map(parse_base_url).transpose().map_err(|error| {
         Failure::usage("bad_argument", format!("--known-bad-url is no address of an application: {error}"))
     })?;
@@ -81,7 +77,6 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         reset_command: args.reset_command,
         known_bad,
         fail_on_blocked: args.fail_on_blocked,
-        fail_on_healed: args.fail_on_healed,
     };
     if bugs.is_empty() {
         context.ui.note(format!("the run {} holds no bug", source.run.id));
@@ -112,34 +107,6 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     Ok(if report.exit_code == 0 { Exit::Ok } else { Exit::Found })
 }
 
-/// The bugs that are asked for; all of them when none is named.
-fn chosen(all: &[Bug], keys: &[String], run: &str) -> Result<Vec<Bug>, VerifyError> {
-    if keys.is_empty() {
-        return Ok(all.to_vec());
-    }
-    let mut chosen: Vec<Bug> = Vec::new();
-    for key in keys {
-        let found: Vec<&Bug> = all.iter().filter(|bug| matches_key(bug, key)).collect();
-        let exact = found.iter().any(|bug| {
-            [&bug.fingerprint, &bug.fingerprint_v2, &bug.fingerprint_v3]
-                .into_iter()
-                .flatten()
-                .any(|known| known.eq_ignore_ascii_case(key.trim()))
-        });
-        let mut known: Vec<String> = found.iter().filter_map(|bug| bug.fingerprint_v2.clone()).collect();
-        known.sort();
-        known.dedup();
-        if found.is_empty() {
-            return Err(VerifyError::UnknownBug { key: key.clone(), run: run.to_owned() });
-        }
-        if !exact && known.len() > 1 {
-            return Err(VerifyError::AmbiguousBug { key: key.clone(), run: run.to_owned(), known });
-        }
-        chosen.extend(found.into_iter().cloned());
-    }
-    Ok(chosen)
-}
-
 /// The verdicts for a person.
 fn text(report: &VerifyReport) -> String {
     let mut out = String::new();
@@ -147,7 +114,7 @@ fn text(report: &VerifyReport) -> String {
         let key = bug.fingerprint_v2.as_deref().or(bug.fingerprint.as_deref()).unwrap_or("-");
         let tries = bug.attempts.len();
         let told = match &bug.verdict {
-            Verdict::Fixed | Verdict::Healed => format!("clean {} of {tries}", bug.clean),
+            Verdict::Fixed => format!("clean {} of {tries}", bug.clean),
             _ => format!("fired {} of {tries}", bug.fired),
         };
         let _ = writeln!(out, "{:<12}  {key:<16}  {told:<14}  {}", bug.verdict.to_string(), bug.location);

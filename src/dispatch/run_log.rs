@@ -100,14 +100,9 @@ impl RunLog {
 
 /// An id that no run has: the time, with a number behind it when a run of the same second has it.
 fn free_id(runs: &Path, now: DateTime<Utc>) -> String {
-    let stem = now.format("%Y-%m-%dT%H-%M-%SZ").to_string();
-    let mut id = stem.clone();
-    let mut number = 2;
-    while runs.join(format!("{id}.json")).exists() || runs.join(format!("{id}.parts")).exists() {
-        id = format!("{stem}-{number}");
-        number += 1;
-    }
-    id
+    store::free_name(&now.format("%Y-%m-%dT%H-%M-%SZ").to_string(), |id| {
+        runs.join(format!("{id}.json")).exists() || runs.join(format!("{id}.parts")).exists()
+    })
 }
 
 /// Keeps a run that was made as a whole: gives it an id and writes its file. Gives back the file's path, relative to the

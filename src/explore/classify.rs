@@ -308,26 +308,11 @@ mod tests {
     #[test]
     fn a_stopped_request_is_refused_and_a_stopped_beacon_is_not() {
         let before = look(vec![button(1)]);
-        let request = |kind: &str| Request {
-            id: "1".into(),
-            method: "POST".into(),
-            url: "http://a.b/save".into(),
-            kind: kind.into(),
-            top_document: false,
-            status: None,
-            mime: None,
-            error: None,
-            done: true,
-            refused: Some("would change data"),
-            out_of_scope: false,
-            started: std::time::Instant::now(),
-            loader: String::new(),
-        };
         let mut stopped = effect(before.clone());
-        stopped.since.requests.push(request("XHR"));
+        stopped.since.requests.push(Request::stopped("XHR"));
         assert_eq!(result(&before, &stopped), ActionResult::Refused);
         let mut beacon = effect(before.clone());
-        beacon.since.requests.push(request("Ping"));
+        beacon.since.requests.push(Request::stopped("Ping"));
         assert_eq!(result(&before, &beacon), ActionResult::NoResponse);
     }
 

@@ -28,6 +28,38 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// `fired`, `clean`, `changed` or `blocked`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Fired => "fired",
+            Self::Clean => "clean",
+            Self::Changed { .. } => "changed",
+            Self::Blocked { .. } => "blocked",
+        }
+    }
+
+    /// Why it is blocked, or what is wrong now.
+    #[must_use]
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::Changed { what, .. } => Some(what),
+            Self::Blocked { why, .. } => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Index of the step that could not be done.
+    #[must_use]
+    pub fn at(&self) -> Option<u32> {
+        match self {
+            Self::Blocked { at, .. } => *at,
+            _ => None,
+        }
+    }
+}
+
 /// What a replay says about a bug. `known` are the bugs of the same run: what they explain is no change of this one.
 #[must_use]
 pub fn outcome(bug: &Bug, witness: &Witness, known: &[Bug]) -> Outcome {
@@ -172,7 +204,7 @@ mod tests {
     fn reached(findings: Vec<Finding>) -> Witness {
         let still = Still { still: true, ..Still::default() };
         let effect = Effect { still, ..Effect::of_look(Look::default()) };
-        let sight = Sight { effect, before: None, findings, shot: None, trapped: false };
+        let sight = Sight { effect, before: None, findings, trapped: false };
         Witness { end: End::Reached(Box::new(sight)), steps: Vec::new(), drift: Vec::new(), duration_ms: 1 }
     }
 
@@ -216,22 +248,7 @@ mod tests {
         let bug = bug(Some(BugKind::HttpError), &finding("POST /a 500"));
         let mut witness = reached(vec![]);
         if let End::Reached(sight) = &mut witness.end {
-            let request = Request {
-                id: String::new(),
-                method: "POST".into(),
-                url: "/a".into(),
-                kind: "XHR".into(),
-                top_document: false,
-                status: None,
-                mime: None,
-                error: None,
-                done: true,
-                refused: Some("would change data"),
-                out_of_scope: false,
-                started: std::time::Instant::now(),
-                loader: String::new(),
-            };
-            sight.effect.since = Since { requests: vec![request], ..Since::default() };
+            sight.effect.since = Since { requests: vec![Request::stopped("XHR")], ..Since::default() };
         }
         assert!(matches!(of(&bug, &witness), Outcome::Blocked { .. }));
     }

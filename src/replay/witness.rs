@@ -82,8 +82,6 @@ pub struct Sight {
     pub before: Option<Look>,
     /// What the oracles say.
     pub findings: Vec<Finding>,
-    /// A picture of the screen afterwards, as PNG.
-    pub shot: Option<Vec<u8>>,
     /// Whether what the step opened could not be closed; only where that was asked for.
     pub trapped: bool,
 }
@@ -104,7 +102,7 @@ pub async fn witness(stage: &Stage, trace: &[TraceStep], ask: Ask) -> Result<Wit
     let end = watch(stage, &session, trace, ask, &mut played).await;
     let end = match end {
         Ok(end) => end,
-        Err(error) => crashed_or_lost(&session, &played, &error),
+        Err(error) => crashed_or_lost(&session, trace, &played, &error),
     };
     session.close().await;
     let Played { mut steps, drift } = played;
@@ -119,15 +117,22 @@ struct Played {
     drift: Vec<String>,
 }
 
-/// The browser's own word that the page crashed is what the last step showed; anything else ends the replay.
-fn crashed_or_lost(session: &Session, played: &Played, error: &SessionError) -> End {
+/// A page that crashed is what its step showed; a browser that is lost shows nothing.
+fn crashed_or_lost(session: &Session, trace: &[TraceStep], played: &Played, error: &SessionError) -> End {
+    let done = played.steps.len();
+    let at = trace.get(done).map_or(0, |step| step.index);
     let since = session.evidence().since(crate::browser::Mark::default());
-    if since.notes.iter().any(|note| matches!(note, Note::Crashed)) {
-        let findings = oracle::judge(&since, session.policy(), Moment::Action).findings;
-        let effect = Effect { since, ..Effect::of_look(Look::default()) };
-        return End::Reached(Box::new(Sight { effect, before: None, findings, shot: None, trapped: false }));
+    if !since.notes.iter().any(|note| matches!(note, Note::Crashed)) {
+        return End::stopped(at, error.to_string());
     }
-    End::stopped(u32::try_from(played.steps.len()).unwrap_or(u32::MAX), error.to_string())
+    let mut findings = oracle::judge(&since, session.policy(), Moment::Action).findings;
+    findings.retain(|finding| finding.kind == BugKind::Crash);
+    if done + 1 < trace.len() {
+        let finding = findings.pop().map(Box::new);
+        return End::Stopped { at, why: "an earlier step fails: the page crashed".to_owned(), finding };
+    }
+    let effect = Effect { since, ..Effect::of_look(Look::default()) };
+    End::Reached(Box::new(Sight { effect, before: None, findings, trapped: false }))
 }
 
 async fn watch(
@@ -211,12 +216,11 @@ async fn watch(
     let Some((effect, before, findings)) = last else {
         return Ok(End::stopped(0, "every step was left out"));
     };
-    let shot = if effect.hung.is_none() { session.screenshot().await.ok() } else { None };
     let open = before.as_ref().map_or(0, |before| before.overlays.len());
     let trapped = ask.close
         && effect.look.overlays.len() > open
         && !close_down_to(session, effect.look.clone(), open, stage.terms()).await?.1;
-    Ok(End::Reached(Box::new(Sight { effect: *effect, before: before.map(|look| *look), findings, shot, trapped })))
+    Ok(End::Reached(Box::new(Sight { effect: *effect, before: before.map(|look| *look), findings, trapped })))
 }
 
 enum First {

@@ -325,15 +325,9 @@ impl Project {
 
     /// A free name beside the state for a copy of it that is kept, dated.
     pub(super) fn dated_copy(&self, now: DateTime<Utc>) -> PathBuf {
-        let stamp = now.format("%Y-%m-%dT%H-%M-%SZ");
-        let name = |extra: &str| self.root.join(format!(".monkey-test-state.{stamp}{extra}.json"));
-        let mut path = name("");
-        let mut count = 1;
-        while store::exists(&path) != FileKind::Missing {
-            count += 1;
-            path = name(&format!("-{count}"));
-        }
-        path
+        let path = |name: &str| self.root.join(format!("{name}.json"));
+        let stem = format!(".monkey-test-state.{}", now.format("%Y-%m-%dT%H-%M-%SZ"));
+        path(&store::free_name(&stem, |name| store::exists(&path(name)) != FileKind::Missing))
     }
 
     /// A path as it is written into the state: relative to the project, with `/`.

@@ -133,49 +133,39 @@ impl Scanner<'_> {
     /// An object: calls for each member, standing at its value.
     #[inline]
     fn members(&mut self, mut member: impl FnMut(&mut Self, Range<usize>) -> Option<()>) -> Option<()> {
-        self.eat(b'{')?;
-        self.space();
-        if self.peek()? == b'}' {
-            self.at += 1;
-            return Some(());
-        }
-        loop {
-            let (key, plain) = self.string()?;
+        self.items(b'{', b'}', |scanner| {
+            let (key, plain) = scanner.string()?;
             if !plain {
                 return None;
             }
-            self.space();
-            self.eat(b':')?;
-            self.space();
-            member(self, key)?;
-            self.space();
-            match self.peek()? {
-                b',' => self.at += 1,
-                b'}' => {
-                    self.at += 1;
-                    return Some(());
-                }
-                _ => return None,
-            }
-            self.space();
-        }
+            scanner.space();
+            scanner.eat(b':')?;
+            scanner.space();
+            member(scanner, key)
+        })
     }
 
     /// A list: calls for each element, standing at it.
     #[inline]
-    fn elements(&mut self, mut element: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        self.eat(b'[')?;
+    fn elements(&mut self, element: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.items(b'[', b']', element)
+    }
+
+    /// What stands between two brackets, with commas between.
+    #[inline]
+    fn items(&mut self, open: u8, close: u8, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.eat(open)?;
         self.space();
-        if self.peek()? == b']' {
+        if self.peek()? == close {
             self.at += 1;
             return Some(());
         }
         loop {
-            element(self)?;
+            item(self)?;
             self.space();
             match self.peek()? {
                 b',' => self.at += 1,
-                b']' => {
+                end if end == close => {
                     self.at += 1;
                     return Some(());
                 }

@@ -129,6 +129,18 @@ impl Listing {
     }
 }
 
+/// The name itself, or with a number behind it (`name-2`, `name-3`, ...): the first that is not taken.
+#[must_use]
+pub fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let mut free = name.to_owned();
+    let mut number = 2_u32;
+    while is_taken(&free) {
+        free = format!("{name}-{number}");
+        number += 1;
+    }
+    free
+}
+
 /// Makes a directory with its parents; nothing to do when it is there.
 ///
 /// # Errors

@@ -84,7 +84,7 @@ pub async fn rerun(stage: &Stage, run: &RunFile, events: &Events, clock: &Clock)
             clock.now(),
             EventKind::BugVerified {
                 location: bug.location.clone(),
-                verdict: verdict(&[(outcome.clone(), false)]).to_string(),
+                verdict: verdict(std::iter::once(&outcome)).to_string(),
             },
         );
         let tried = bug.fire_rate.unwrap_or(FireRate { fired: 0, attempts: 0 });

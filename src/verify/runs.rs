@@ -61,8 +61,7 @@ pub fn find_run(root: &Path, name: Option<&str>) -> Result<RunSource, VerifyErro
 }
 
 /// The files of every run of a project, the oldest first.
-#[must_use]
-pub fn list_runs(root: &Path) -> Vec<PathBuf> {
+fn list_runs(root: &Path) -> Vec<PathBuf> {
     let mut files = files_in(&root.join(FOREIGN));
     files.extend(files_in(&root.join(FOREIGN).join("runs")));
     files.extend(files_in(&root.join(OWN)));
@@ -124,7 +123,7 @@ fn read_run(path: &Path) -> Result<RunSource, VerifyError> {
 
 /// Why a text is no run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Misfit {
+pub(super) enum Misfit {
     /// Of a later format.
     Newer(u64),
     /// Something else.
@@ -135,7 +134,7 @@ pub enum Misfit {
 ///
 /// # Errors
 /// [`Misfit`].
-pub fn parse_run(text: &str, id: &str) -> Result<RunFile, Misfit> {
+pub(super) fn parse_run(text: &str, id: &str) -> Result<RunFile, Misfit> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value: Value = serde_json::from_str(text).map_err(|error| Misfit::Problem(error.to_string()))?;
     let Value::Object(mut run) = value else { return Err(Misfit::Problem("it is no JSON object".to_owned())) };

@@ -12,8 +12,6 @@ open_enum! {
         StillBroken = "still_broken",
         /// It fired in some attempts and not in others.
         Flaky = "flaky",
-        /// Nothing was wrong, but a target had to be found anew.
-        Healed = "healed",
         /// The failing step could not be reached: nothing is known.
         Blocked = "blocked",
         /// The failing step fails in another way than it did.
@@ -29,13 +27,13 @@ impl Verdict {
     }
 }
 
-/// What the attempts mean together; `healed` says of each whether a target was found anew.
+/// What the attempts mean together.
 ///
 /// Any that fired and any clean one: flaky. Fired and blocked: still broken. Clean and blocked: blocked, because "fixed"
 /// needs every attempt. No attempt at all is blocked.
 #[must_use]
-pub fn verdict(attempts: &[(Outcome, bool)]) -> Verdict {
-    let any = |test: fn(&Outcome) -> bool| attempts.iter().any(|(outcome, _)| test(outcome));
+pub fn verdict<'a>(attempts: impl Iterator<Item = &'a Outcome> + Clone) -> Verdict {
+    let any = |test: fn(&Outcome) -> bool| attempts.clone().any(test);
     let fired = any(|outcome| *outcome == Outcome::Fired);
     let clean = any(|outcome| *outcome == Outcome::Clean);
     let changed = any(|outcome| matches!(outcome, Outcome::Changed { .. }));
@@ -44,13 +42,7 @@ pub fn verdict(attempts: &[(Outcome, bool)]) -> Verdict {
         (true, _, true) => Verdict::Flaky,
         (true, _, false) => Verdict::StillBroken,
         (false, true, _) => Verdict::Changed,
-        (false, false, true) if !blocked => {
-            if attempts.iter().any(|(_, healed)| *healed) {
-                Verdict::Healed
-            } else {
-                Verdict::Fixed
-            }
-        }
+        (false, false, true) if !blocked => Verdict::Fixed,
         _ => Verdict::Blocked,
     }
 }
@@ -86,10 +78,6 @@ mod tests {
         Outcome::Changed { what: "x".into(), key: "k".into() }
     }
 
-    fn of(outcomes: &[Outcome]) -> Verdict {
-        verdict(&outcomes.iter().map(|outcome| (outcome.clone(), false)).collect::<Vec<_>>())
-    }
-
     #[test]
     fn every_pair_of_outcomes_has_its_verdict() {
         use Outcome::{Clean, Fired};
@@ -106,14 +94,8 @@ mod tests {
             (vec![changed(), Fired], Verdict::StillBroken),
             (vec![], Verdict::Blocked),
         ] {
-            assert_eq!(of(&attempts), expected, "{attempts:?}");
+            assert_eq!(verdict(attempts.iter()), expected, "{attempts:?}");
         }
-    }
-
-    #[test]
-    fn a_target_that_was_found_anew_makes_it_healed_and_never_fixed() {
-        assert_eq!(verdict(&[(Outcome::Clean, false), (Outcome::Clean, true)]), Verdict::Healed);
-        assert_eq!(verdict(&[(Outcome::Fired, true)]), Verdict::StillBroken);
     }
 
     #[test]
@@ -137,18 +119,18 @@ mod tests {
     proptest! {
         #[test]
         fn fixed_needs_every_attempt_clean_and_the_order_does_not_matter(
-            mut attempts in proptest::collection::vec((any_outcome(), any::<bool>()), 0..8)
+            mut attempts in proptest::collection::vec(any_outcome(), 0..8)
         ) {
-            let given = verdict(&attempts);
+            let given = verdict(attempts.iter());
             if given == Verdict::Fixed {
                 prop_assert!(!attempts.is_empty());
-                prop_assert!(attempts.iter().all(|(outcome, healed)| *outcome == Outcome::Clean && !healed));
+                prop_assert!(attempts.iter().all(|outcome| *outcome == Outcome::Clean));
             }
-            if attempts.iter().any(|(outcome, _)| *outcome == Outcome::Fired) {
+            if attempts.contains(&Outcome::Fired) {
                 prop_assert!(given.is_failure());
             }
             attempts.reverse();
-            prop_assert_eq!(verdict(&attempts), given);
+            prop_assert_eq!(verdict(attempts.iter()), given);
         }
     }
 }

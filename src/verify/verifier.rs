@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use rustix::process::{Pid, Signal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -34,8 +35,6 @@ pub struct VerifyOptions {
     pub known_bad: Option<Url>,
     /// Whether a blocked bug fails the process.
     pub fail_on_blocked: bool,
-    /// Whether a healed bug fails the process.
-    pub fail_on_healed: bool,
 }
 
 /// What came of one attempt.
@@ -94,7 +93,7 @@ pub struct BugVerdict {
     pub clean: u32,
     /// Attempts in which it fired.
     pub fired: u32,
-    /// Failure rate that remains possible at 95 % confidence, in percent; only for a bug that is fixed or healed.
+    /// Failure rate that remains possible at 95 % confidence, in percent; only for a bug that is fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining_below_percent: Option<f64>,
     /// Fingerprint V3 of what fails now, for a bug that changed.
@@ -119,7 +118,7 @@ pub struct VerifyReport {
     pub started_at: chrono::DateTime<chrono::Utc>,
     /// The bugs, in the order of the run.
     pub bugs: Vec<BugVerdict>,
-    /// 1 when a bug is still_broken, flaky or changed (and on blocked or healed ones where that was asked for).
+    /// 1 when a bug is still_broken, flaky or changed (and on blocked ones where that was asked for).
     pub exit_code: u8,
 }
 
@@ -150,18 +149,19 @@ pub async fn verify(
     let queue = Arc::new(Mutex::new(jobs));
     let attempts: Vec<Mutex<Vec<(Outcome, AttemptReport)>>> = bugs.iter().map(|_| Mutex::default()).collect();
     let bench = Bench { stage, run, recorded: &recorded, options };
+    let emit = |bug: &Bug, verdict: &Verdict| {
+        let kind = EventKind::BugVerified { location: bug.location.clone(), verdict: verdict.to_string() };
+        events.emit(clock.now(), kind);
+    };
     let work = (0..workers).map(|_| async {
         while let Some((index, repeat)) = next(&queue) {
             let (Some(bug), Some(done)) = (bugs.get(index), attempts.get(index)) else { break };
             let attempt = bench.attempt(bug, &stage.base).await?;
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             done.push(attempt);
-            if done.len() >= repeat as usize {
-                let outcomes: Vec<(Outcome, bool)> = done.iter().map(|(outcome, _)| (outcome.clone(), false)).collect();
-                events.emit(
-                    clock.now(),
-                    EventKind::BugVerified { location: bug.location.clone(), verdict: verdict(&outcomes).to_string() },
-                );
+            // With a positive control to come, this is not its verdict yet.
+            if done.len() >= repeat as usize && options.known_bad.is_none() {
+                emit(bug, &verdict(done.iter().map(|(outcome, _)| outcome)));
             }
         }
         Ok::<(), SessionError>(())
@@ -173,30 +173,28 @@ pub async fn verify(
     for (bug, attempts) in bugs.iter().zip(attempts) {
         let attempts = attempts.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut told = sum_up(bug, attempts);
-        if let Some(known_bad) = &options.known_bad
-            && matches!(told.verdict, Verdict::Fixed | Verdict::Healed)
-        {
-            let (control, blocked) = bench.control(bug, known_bad).await?;
-            if !control.fired {
-                told.reason = Some(match blocked {
-                    Some(why) => format!("clean here, but its step was not reached at {}: {why}", control.url),
-                    None => format!(
-                        "clean here, but it does not fire at {} either, so nothing shows that this replay would see it",
-                        control.url
-                    ),
-                });
-                told.verdict = Verdict::Blocked;
-                told.remaining_below_percent = None;
+        if let Some(known_bad) = &options.known_bad {
+            if told.verdict == Verdict::Fixed {
+                let (control, blocked) = bench.control(bug, known_bad).await?;
+                if !control.fired {
+                    told.reason = Some(match blocked {
+                        Some(why) => format!("clean here, but its step was not reached at {}: {why}", control.url),
+                        None => format!(
+                            "clean here, but it does not fire at {} either, so nothing shows that this replay would see it",
+                            control.url
+                        ),
+                    });
+                    told.verdict = Verdict::Blocked;
+                    told.remaining_below_percent = None;
+                }
+                told.control = Some(control);
             }
-            told.control = Some(control);
+            emit(bug, &told.verdict);
         }
         verdicts.push(told);
     }
-    let fails = |bug: &BugVerdict| {
-        bug.verdict.is_failure()
-            || (options.fail_on_blocked && bug.verdict == Verdict::Blocked)
-            || (options.fail_on_healed && bug.verdict == Verdict::Healed)
-    };
+    let fails =
+        |bug: &BugVerdict| bug.verdict.is_failure() || (options.fail_on_blocked && bug.verdict == Verdict::Blocked);
     let exit_code = u8::from(verdicts.iter().any(fails));
     Ok(VerifyReport { run: run.id.clone(), base_url: stage.base.to_string(), started_at, bugs: verdicts, exit_code })
 }
@@ -250,39 +248,36 @@ impl Bench<'_> {
 }
 
 fn told(outcome: Outcome, drift: Vec<String>, duration_ms: u64) -> (Outcome, AttemptReport) {
-    let (word, at, why) = match &outcome {
-        Outcome::Fired => ("fired", None, None),
-        Outcome::Clean => ("clean", None, None),
-        Outcome::Changed { what, .. } => ("changed", None, Some(what.clone())),
-        Outcome::Blocked { at, why } => ("blocked", *at, Some(why.clone())),
+    let report = AttemptReport {
+        outcome: outcome.word().to_owned(),
+        at: outcome.at(),
+        why: outcome.why().map(str::to_owned),
+        drift,
+        duration_ms,
     };
-    (outcome, AttemptReport { outcome: word.to_owned(), at, why, drift, duration_ms })
+    (outcome, report)
 }
 
 /// Puts the attempts at a bug together.
 fn sum_up(bug: &Bug, attempts: Vec<(Outcome, AttemptReport)>) -> BugVerdict {
-    let outcomes: Vec<(Outcome, bool)> = attempts.iter().map(|(outcome, _)| (outcome.clone(), false)).collect();
-    let given = verdict(&outcomes);
-    let count = |wanted: &Outcome| {
-        u32::try_from(outcomes.iter().filter(|(outcome, _)| outcome == wanted).count()).unwrap_or(u32::MAX)
+    let outcomes = || attempts.iter().map(|(outcome, _)| outcome);
+    let given = verdict(outcomes());
+    let count =
+        |wanted: &Outcome| u32::try_from(outcomes().filter(|outcome| *outcome == wanted).count()).unwrap_or(u32::MAX);
+    let (clean, fired) = (count(&Outcome::Clean), count(&Outcome::Fired));
+    // The first attempt of the kind that gave the verdict says why.
+    let telling = outcomes().find(|outcome| match given {
+        Verdict::Blocked => matches!(outcome, Outcome::Blocked { .. }),
+        Verdict::Changed => matches!(outcome, Outcome::Changed { .. }),
+        _ => false,
+    });
+    let (reason, now) = match telling {
+        Some(Outcome::Blocked { at: Some(at), why }) => (Some(format!("step {at}: {why}")), None),
+        Some(Outcome::Blocked { at: None, why }) => (Some(why.clone()), None),
+        Some(Outcome::Changed { what, key }) => (Some(format!("now: {what}")), Some(key.clone())),
+        _ => (None, None),
     };
-    let clean = count(&Outcome::Clean);
-    let good = matches!(given, Verdict::Fixed | Verdict::Healed);
-    let reason = match given {
-        Verdict::Blocked => {
-            let mut reasons = outcomes.iter().filter_map(|(outcome, _)| match outcome {
-                Outcome::Blocked { at: Some(at), why } => Some(format!("step {at}: {why}")),
-                Outcome::Blocked { at: None, why } => Some(why.clone()),
-                _ => None,
-            });
-            reasons.next()
-        }
-        Verdict::Changed => outcomes.iter().find_map(|(outcome, _)| match outcome {
-            Outcome::Changed { what, .. } => Some(format!("now: {what}")),
-            _ => None,
-        }),
-        _ => None,
-    };
+    let bound = failure_bound(clean).filter(|_| given == Verdict::Fixed);
     BugVerdict {
         reason,
         fingerprint: bug.fingerprint.clone(),
@@ -291,12 +286,9 @@ fn sum_up(bug: &Bug, attempts: Vec<(Outcome, AttemptReport)>) -> BugVerdict {
         location: bug.location.clone(),
         description: bug.description.clone(),
         clean,
-        fired: count(&Outcome::Fired),
-        remaining_below_percent: failure_bound(clean).filter(|_| good).map(|bound| (bound * 10.0).round() / 10.0),
-        now: outcomes.iter().find_map(|(outcome, _)| match outcome {
-            Outcome::Changed { key, .. } if given == Verdict::Changed => Some(key.clone()),
-            _ => None,
-        }),
+        fired,
+        remaining_below_percent: bound.map(|bound| (bound * 10.0).round() / 10.0),
+        now,
         control: None,
         attempts: attempts.into_iter().map(|(_, report)| report).collect(),
         verdict: given,
@@ -313,10 +305,13 @@ async fn reset(command: &str) -> Result<(), String> {
     let mut said = tempfile::tempfile().map_err(cannot)?;
     let mut shell = tokio::process::Command::new("sh");
     shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(Stdio::null());
-    shell.stderr(said.try_clone().map_err(cannot)?).kill_on_drop(true);
-    let Ok(status) = tokio::time::timeout(RESET_LIMIT, shell.status()).await else {
+    shell.stderr(said.try_clone().map_err(cannot)?).process_group(0);
+    let mut shell = shell.spawn().map_err(cannot)?;
+    let group = Group(shell.id().and_then(|id| Pid::from_raw(id.cast_signed())));
+    let Ok(status) = tokio::time::timeout(RESET_LIMIT, shell.wait()).await else {
         return Err(format!("the reset command did not end within {} s", RESET_LIMIT.as_secs()));
     };
+    group.keep();
     let status = status.map_err(cannot)?;
     if status.success() {
         return Ok(());
@@ -328,4 +323,22 @@ async fn reset(command: &str) -> Result<(), String> {
     let tail = String::from_utf8_lossy(&tail);
     let last = tail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
     Err(format!("the reset command ended with {status}: {}", last.trim()))
+}
+
+/// The processes of a reset command. They die with the attempt that is cut off; what a command that ended has left
+/// running is the user's.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+    }
 }
