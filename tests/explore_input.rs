@@ -42,7 +42,7 @@ fn processes_of(sandbox: &Sandbox) -> Vec<(Pid, String)> {
 }
 
 /// The browsers of a command that runs in this sandbox, not its driver.
-fn browsers_of(sandbox: &Sandbox) -> Vec<Pid> {
+pub fn browsers_of(sandbox: &Sandbox) -> Vec<Pid> {
     let is_browser = |name: &str| name.starts_with("chrom") && !name.starts_with("chromedriver");
     processes_of(sandbox).into_iter().filter(|(_, name)| is_browser(name)).map(|(pid, _)| pid).collect()
 }

@@ -1,8 +1,12 @@
 //! `verify`, `rerun`, `diff`, `fingerprint`: what became of the bugs of a run, in a real browser.
 
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
-use crate::sandbox::Sandbox;
+use crate::explore_input::browsers_of;
+use crate::sandbox::{Answer, Sandbox};
 use crate::verify_kit::{App, Mode, bug, files, key, project, recorded, verify};
 
 #[test]
@@ -103,6 +107,25 @@ fn a_maintenance_page_and_a_login_page_in_place_of_the_page_are_blocked() {
         assert_eq!(sum["verdict"], "blocked", "{sum:#}");
         assert!(sum["reason"].as_str().unwrap().contains(why), "{sum:#}");
     }
+}
+
+#[test]
+fn a_browser_that_is_lost_on_the_way_is_blocked_and_no_crash_of_the_page() {
+    let app = App::start(Mode::Waits);
+    let sandbox = project(&app);
+    let mut command = sandbox.command(&["verify", "--json", "--bug", &key("> Save")]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the built binary starts");
+    let start = Instant::now();
+    while app.asked("/api/save") == 0 {
+        assert!(start.elapsed() < Duration::from_mins(1), "the button is never pressed");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    for pid in browsers_of(&sandbox) {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    }
+    let answer: Answer = child.wait_with_output().unwrap().into();
+    let report = answer.exits(0).json();
+    assert_eq!(bug(&report, "> Save")["verdict"], "blocked", "{report:#}");
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub enum Mode {
     Disabled,
     /// "Save" works, and comes late.
     Late,
+    /// "Save" is never answered.
+    Waits,
     /// Every page is a maintenance page with status 200.
     Maintenance,
     /// Every page is the login page.
@@ -57,7 +59,12 @@ impl App {
             asked.lock().unwrap().push(uri.path().to_owned());
             let mode = *state.lock().unwrap();
             let saves = saves.clone();
-            async move { answer(mode, uri.path(), &saves) }
+            async move {
+                if mode == Mode::Waits && uri.path() == "/api/save" {
+                    std::future::pending::<()>().await;
+                }
+                answer(mode, uri.path(), &saves)
+            }
         });
         runtime.spawn(async move { axum::serve(listener, app).await });
         Self { url, mode, log, _runtime: runtime }

@@ -5,7 +5,7 @@
 //! unbounded queue.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -90,6 +90,8 @@ type Waiting = Arc<Mutex<HashMap<u64, (String, oneshot::Sender<Answer>)>>>;
 struct Order {
     told: AtomicU64,
     handled: watch::Sender<u64>,
+    /// The browser has hung up: nothing will be answered any more.
+    ended: AtomicBool,
 }
 
 /// The connection. Cheap to clone.
@@ -127,7 +129,11 @@ impl Cdp {
         });
         let answers = waiting.clone();
         // Until somebody says that events are read, answers wait for nothing.
-        let order = Arc::new(Order { told: AtomicU64::new(0), handled: watch::Sender::new(u64::MAX) });
+        let order = Arc::new(Order {
+            told: AtomicU64::new(0),
+            handled: watch::Sender::new(u64::MAX),
+            ended: AtomicBool::new(false),
+        });
         let counted = order.clone();
         tokio::spawn(async move {
             while let Some(Ok(message)) = stream.next().await {
@@ -137,6 +143,7 @@ impl Cdp {
                     deliver(value, &answers, &tell, &counted);
                 }
             }
+            counted.ended.store(true, Ordering::SeqCst);
             for (_, (_, reply)) in answers.lock().unwrap_or_else(PoisonError::into_inner).drain() {
                 let _ = reply.send((Err(CdpError::Closed), 0));
             }
@@ -203,6 +210,10 @@ impl Cdp {
         }
         let (reply, answer) = oneshot::channel();
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, (method.to_owned(), reply));
+        // After the insertion: whoever hangs up in between finds the entry, or is found out here.
+        if self.order.ended.load(Ordering::SeqCst) {
+            return Err(CdpError::Closed);
+        }
         self.out.send(Message::text(message.to_string())).map_err(|_| CdpError::Closed)?;
         Ok((id, answer))
     }

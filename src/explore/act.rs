@@ -151,7 +151,7 @@ impl Walker<'_> {
             steps: &steps,
         };
         self.file(&findings, &place, node.screenshot.as_deref());
-        if effect.hung.is_some() || effect.since.notes.iter().any(|note| matches!(note, Note::Crashed)) {
+        if effect.hung.is_some() || effect.since.notes.iter().any(|note| matches!(note, Note::Crashed | Note::Lost)) {
             self.renew(SessionError::Hung { url: before.url.clone(), message: "the page hangs or crashed".to_owned() })
                 .await?;
             return Ok(Visit::Done(Box::new(node)));

@@ -114,7 +114,7 @@ pub async fn explore(plan: &Plan) -> Result<Explored, ExploreError> {
             return Err(error.into());
         }
     };
-    if opened.effect.since.notes.iter().any(|note| matches!(note, Note::Crashed)) {
+    if opened.effect.since.notes.iter().any(|note| matches!(note, Note::Crashed | Note::Lost)) {
         session.close().await;
         return Err(ExploreError::Crashed);
     }
