@@ -1,8 +1,11 @@
 //! Real input events: pointer, keys, text.
 
-use serde_json::json;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
 
 use super::cdp::CdpError;
+use super::keys::{Chord, Key};
 use super::session::Session;
 use super::session_error::SessionError;
 
@@ -36,25 +39,34 @@ impl Session {
         Ok(())
     }
 
-    /// Presses a key by its name (`Escape`, `Enter`, `Tab`).
+    /// Presses a key, with the modifiers that are held meanwhile.
     ///
     /// # Errors
     /// [`SessionError::Cdp`].
-    pub async fn press_key(&self, key: &str) -> Result<(), SessionError> {
-        let code = match key {
-            "Enter" => 13,
-            "Tab" => 9,
-            "ArrowDown" => 40,
-            _ => 27,
-        };
-        for kind in ["rawKeyDown", "keyUp"] {
-            let mut params = json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
-            if key == "Enter" && kind == "rawKeyDown" {
-                params["type"] = json!("keyDown");
-                params["text"] = json!("\r");
-            }
-            self.page_call("Input.dispatchKeyEvent", params).await?;
+    pub async fn press_key(&self, chord: &Chord) -> Result<(), SessionError> {
+        let mut bits = 0;
+        for modifier in &chord.held {
+            bits |= modifier.bit();
+            self.key_event("rawKeyDown", modifier, bits).await?;
         }
+        let down = if chord.key.text.is_some() { "keyDown" } else { "rawKeyDown" };
+        self.key_event(down, &chord.key, bits).await?;
+        self.key_event("keyUp", &chord.key, bits).await?;
+        for modifier in chord.held.iter().rev() {
+            bits &= !modifier.bit();
+            self.key_event("keyUp", modifier, bits).await?;
+        }
+        Ok(())
+    }
+
+    async fn key_event(&self, kind: &str, key: &Key, modifiers: u32) -> Result<(), SessionError> {
+        let mut params = json!({
+            "type": kind, "key": key.key, "code": key.code, "windowsVirtualKeyCode": key.number, "modifiers": modifiers
+        });
+        if kind == "keyDown" {
+            params["text"] = json!(key.text);
+        }
+        self.page_call("Input.dispatchKeyEvent", params).await?;
         Ok(())
     }
 
@@ -65,5 +77,32 @@ impl Session {
     pub async fn type_text(&self, text: &str) -> Result<(), SessionError> {
         self.page_call("Input.insertText", json!({ "text": text })).await?;
         Ok(())
+    }
+
+    /// Chooses in an element of the last look: the option of a list by its label or its value (several as a JSON list), or
+    /// the value of a field that has a chooser (date, colour, slider). Gives back why it cannot be, if it cannot.
+    ///
+    /// # Errors
+    /// As [`Session::evaluate`].
+    pub async fn choose(&self, uid: u64, value: &str) -> Result<Option<String>, SessionError> {
+        self.ask(&self.page(), &format!("choose({uid}, {})", json!(value)), self.patience).await
+    }
+
+    /// Gives files to a file field of the last look. Gives back why it cannot be, if it cannot.
+    ///
+    /// # Errors
+    /// [`SessionError::Cdp`].
+    pub async fn give_files(&self, uid: u64, files: &[PathBuf]) -> Result<Option<String>, SessionError> {
+        let expression = format!("window[Symbol.for('agent-test')].element({uid})");
+        let found = self.page_call("Runtime.evaluate", json!({ "expression": expression })).await?;
+        let Some(object) = found.pointer("/result/objectId").and_then(Value::as_str) else {
+            return Ok(Some("the field is gone".to_owned()));
+        };
+        let params = json!({ "files": files, "objectId": object });
+        match self.page_call("DOM.setFileInputFiles", params).await {
+            Ok(_) => Ok(None),
+            Err(SessionError::Cdp(CdpError::Refused { message, .. })) => Ok(Some(message)),
+            Err(error) => Err(error),
+        }
     }
 }

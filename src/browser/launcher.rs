@@ -16,28 +16,41 @@ pub struct Launcher {
     driver: Option<Arc<Driver>>,
     webdriver: Url,
     storage_state: Option<Arc<Value>>,
+    viewport: [u32; 2],
 }
 
-/// The window that every session has, in CSS pixels.
-pub const VIEWPORT: (u32, u32) = (1280, 800);
+/// The window of a session that is not told otherwise, in CSS pixels: width, height.
+const VIEWPORT: [u32; 2] = [1280, 800];
 
 impl Launcher {
     /// Sessions come from this driver of ours.
     #[must_use]
     pub fn own(driver: Driver) -> Self {
-        Self { webdriver: driver.url().clone(), driver: Some(Arc::new(driver)), storage_state: None }
+        Self {
+            webdriver: driver.url().clone(),
+            driver: Some(Arc::new(driver)),
+            storage_state: None,
+            viewport: VIEWPORT,
+        }
     }
 
     /// Sessions come from a running WebDriver.
     #[must_use]
     pub fn remote(webdriver: Url) -> Self {
-        Self { driver: None, webdriver, storage_state: None }
+        Self { driver: None, webdriver, storage_state: None, viewport: VIEWPORT }
     }
 
     /// Sessions begin with these cookies and this local storage (Playwright's storage-state format).
     #[must_use]
     pub fn with_storage_state(mut self, state: Option<Value>) -> Self {
         self.storage_state = state.map(Arc::new);
+        self
+    }
+
+    /// Sessions have a window of this size: width, height in CSS pixels.
+    #[must_use]
+    pub fn with_viewport(mut self, viewport: [u32; 2]) -> Self {
+        self.viewport = viewport;
         self
     }
 
@@ -51,7 +64,7 @@ impl Launcher {
             webdriver: self.webdriver.to_string(),
             chrome: self.driver.as_ref().map(|driver| driver.chrome_path().to_owned()),
             profile,
-            viewport: VIEWPORT,
+            viewport: (self.viewport[0], self.viewport[1]),
             policy,
             storage_state: self.storage_state.as_deref().cloned(),
         };

@@ -17,7 +17,7 @@ impl Session {
     pub async fn look(&self, most_nodes: u64) -> Result<Look, SessionError> {
         let began = Instant::now();
         let look: Look =
-            self.ask(&self.page, &format!("look({{nodes: {most_nodes}}})"), Duration::from_secs(15)).await?;
+            self.ask(&self.page(), &format!("look({{nodes: {most_nodes}}})"), Duration::from_secs(15)).await?;
         tracing::debug!(
             ms = began.elapsed().as_millis(),
             nodes = look.nodes,
@@ -41,7 +41,7 @@ impl Session {
     /// # Errors
     /// As [`Session::evaluate`].
     pub async fn point(&self, uid: u64) -> Result<Point, SessionError> {
-        self.ask(&self.page, &format!("point({uid})"), self.patience).await
+        self.ask(&self.page(), &format!("point({uid})"), self.patience).await
     }
 
     /// A point of the window that belongs to no control.
@@ -49,7 +49,7 @@ impl Session {
     /// # Errors
     /// As [`Session::evaluate`].
     pub async fn blank_point(&self) -> Result<Point, SessionError> {
-        self.ask(&self.page, "blank()", self.patience).await
+        self.ask(&self.page(), "blank()", self.patience).await
     }
 
     /// What the page keeps in its storage beyond a load.
@@ -57,7 +57,7 @@ impl Session {
     /// # Errors
     /// As [`Session::evaluate`].
     pub async fn storage(&self) -> Result<Value, SessionError> {
-        self.ask(&self.page, "keep()", self.patience).await
+        self.ask(&self.page(), "keep()", self.patience).await
     }
 
     /// Puts the page's storage back to what it was.
@@ -65,7 +65,7 @@ impl Session {
     /// # Errors
     /// As [`Session::evaluate`].
     pub async fn put_storage_back(&self, kept: &Value) -> Result<(), SessionError> {
-        self.ask::<Value>(&self.page, &format!("putBack({kept})"), self.patience).await.map(|_| ())
+        self.ask::<Value>(&self.page(), &format!("putBack({kept})"), self.patience).await.map(|_| ())
     }
 
     /// Finds an element by a recorded locator.
@@ -74,7 +74,7 @@ impl Session {
     /// As [`Session::evaluate`].
     pub async fn find(&self, locator: &crate::trace::Locator) -> Result<Found, SessionError> {
         let locator = serde_json::to_string(locator).unwrap_or_default();
-        self.ask(&self.page, &format!("find({locator})"), self.patience).await
+        self.ask(&self.page(), &format!("find({locator})"), self.patience).await
     }
 
     /// What the page has counted so far.
@@ -82,7 +82,7 @@ impl Session {
     /// # Errors
     /// As [`Session::evaluate`].
     pub async fn tally(&self) -> Result<Tally, SessionError> {
-        self.ask(&self.page, "tally()", self.patience).await
+        self.ask(&self.page(), "tally()", self.patience).await
     }
 
     /// Takes a screenshot of the window, as PNG.
@@ -90,7 +90,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`], [`SessionError::Answer`].
     pub async fn screenshot(&self) -> Result<Vec<u8>, SessionError> {
-        self.screenshot_of(&self.page).await
+        self.screenshot_of(&self.page()).await
     }
 
     /// Takes a screenshot of another window, as PNG.

@@ -41,7 +41,8 @@ pub struct SessionOptions {
 pub struct Session {
     driver: Option<WebDriver>,
     pub(super) shared: Shared,
-    pub(super) page: String,
+    /// The window that we work in.
+    page: Mutex<String>,
     pump: tokio::task::JoinHandle<()>,
     /// A command may take this long before the page counts as hung.
     pub(super) patience: Duration,
@@ -102,8 +103,14 @@ impl Session {
         let driver = WebDriver::new(&options.webdriver, caps).await.map_err(|error| start(brief(&error)))?;
         match Self::watch(&driver, &options).await {
             Ok((shared, page, pump)) => {
-                let session =
-                    Self { driver: Some(driver), shared, page, pump, patience: Duration::from_secs(8), owned: None };
+                let session = Self {
+                    driver: Some(driver),
+                    shared,
+                    page: Mutex::new(page),
+                    pump,
+                    patience: Duration::from_secs(8),
+                    owned: None,
+                };
                 session.prepare(&options).await?;
                 Ok(session)
             }
@@ -191,6 +198,33 @@ impl Session {
         &self.shared.policy
     }
 
+    /// DevTools session of the window that we work in.
+    pub(super) fn page(&self) -> String {
+        self.page.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Works in another window from now on: 0 is the first, the others follow in the order in which they opened. Waits
+    /// until it is there; gives back whether it is.
+    ///
+    /// # Errors
+    /// [`SessionError::Cdp`].
+    pub async fn work_in(&self, window: usize, within: Duration) -> Result<bool, SessionError> {
+        let mut windows = self.shared.ready.subscribe();
+        let wait = windows.wait_for(|_| self.window(window).is_some());
+        let _ = tokio::time::timeout(within, wait).await;
+        let Some(found) = self.window(window) else { return Ok(false) };
+        if found != self.page() {
+            *self.page.lock().unwrap_or_else(PoisonError::into_inner) = found;
+            self.page_call("Page.bringToFront", json!({})).await?;
+        }
+        Ok(true)
+    }
+
+    fn window(&self, number: usize) -> Option<String> {
+        let pages = self.shared.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.windows.get(number).map(|(_, session)| session.clone())
+    }
+
     /// Tells the guard what we are doing.
     pub fn set_mode(&self, mode: Mode) {
         let mut acting = self.shared.mode.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,7 +237,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`].
     pub async fn page_call(&self, method: &str, params: Value) -> Result<Value, SessionError> {
-        Ok(self.shared.cdp.call_within(Some(&self.page), method, params, self.patience).await?)
+        Ok(self.shared.cdp.call_within(Some(&self.page()), method, params, self.patience).await?)
     }
 
     /// Runs a script in the page and reads its answer (a JSON text, or a plain value).
@@ -211,7 +245,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`] when the page is gone or hangs; [`SessionError::Answer`].
     pub async fn evaluate<T: DeserializeOwned>(&self, script: &str) -> Result<T, SessionError> {
-        self.evaluate_in(&self.page, script, self.patience).await
+        self.evaluate_in(&self.page(), script, self.patience).await
     }
 
     async fn evaluate_in<T: DeserializeOwned>(
@@ -222,18 +256,17 @@ impl Session {
     ) -> Result<T, SessionError> {
         let params = json!({ "expression": script, "returnByValue": true, "awaitPromise": true });
         let answer = self.shared.cdp.call_within(Some(page), "Runtime.evaluate", params, patience).await?;
+        if let Some(thrown) = answer.get("exceptionDetails") {
+            let text = thrown.pointer("/exception/description").or_else(|| thrown.get("text")).and_then(Value::as_str);
+            let message = text.and_then(|text| text.lines().next()).unwrap_or("it threw").to_owned();
+            return Err(SessionError::Answer { url: String::new(), message });
+        }
         let value = &answer["result"]["value"];
         let parsed = match value.as_str() {
             Some(text) => serde_json::from_str(text).or_else(|_| serde_json::from_value(value.clone())),
             None => serde_json::from_value(value.clone()),
         };
-        parsed.map_err(|error| SessionError::Answer {
-            url: String::new(),
-            message: answer
-                .pointer("/exceptionDetails/exception/description")
-                .and_then(Value::as_str)
-                .map_or_else(|| error.to_string(), |text| text.lines().next().unwrap_or_default().to_owned()),
-        })
+        parsed.map_err(|error| SessionError::Answer { url: String::new(), message: error.to_string() })
     }
 
     /// Calls a function of our hook; brings the hook in where a document has none.
@@ -271,14 +304,10 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`].
     pub async fn close_other_windows(&self) -> Result<(), SessionError> {
+        let page = self.page();
         let others: Vec<String> = {
             let pages = self.shared.pages.lock().unwrap_or_else(PoisonError::into_inner);
-            pages
-                .windows
-                .iter()
-                .filter(|(_, session)| *session != self.page)
-                .map(|(target, _)| target.clone())
-                .collect()
+            pages.windows.iter().filter(|(_, session)| *session != page).map(|(target, _)| target.clone()).collect()
         };
         for target in others {
             let _ = self.shared.cdp.call(None, "Target.closeTarget", json!({ "targetId": target })).await;
@@ -289,8 +318,8 @@ impl Session {
 
     /// Breaks a script that never ends; gives back whether the page answers again.
     pub async fn unhang(&self) -> bool {
-        self.shared.cdp.send(Some(&self.page), "Runtime.terminateExecution", json!({}));
-        self.evaluate_in::<Value>(&self.page, "1", Duration::from_secs(2)).await.is_ok()
+        self.shared.cdp.send(Some(&self.page()), "Runtime.terminateExecution", json!({}));
+        self.evaluate_in::<Value>(&self.page(), "1", Duration::from_secs(2)).await.is_ok()
     }
 
     /// Ends the session.

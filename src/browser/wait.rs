@@ -19,7 +19,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Hung`] when the page does not answer; as [`Session::evaluate`].
     pub async fn still(&self, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
-        self.still_in(&self.page, since, cap_ms).await
+        self.still_in(&self.page(), since, cap_ms).await
     }
 
     /// Like [`Session::still`] for another window.
@@ -72,7 +72,7 @@ impl Session {
     /// As [`Session::evaluate`].
     pub async fn changed(&self, within_ms: u64) -> Result<bool, SessionError> {
         let patience = Duration::from_millis(within_ms) + self.patience;
-        self.ask(&self.page, &format!("change({within_ms})"), patience).await
+        self.ask(&self.page(), &format!("change({within_ms})"), patience).await
     }
 
     /// Opens an address and waits until the screen is still.

@@ -33,8 +33,17 @@ pub(crate) struct EngineArgs {
     /// Begin each session with these cookies (the JSON that Playwright's `storageState` writes)
     #[arg(long, value_name = "FILE")]
     pub(crate) storage_state: Option<String>,
+    /// Size of the window in CSS pixels (default: 1280x800)
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = viewport)]
+    pub(crate) viewport: Option<[u32; 2]>,
     #[command(flatten)]
     pub(crate) oracles: OracleArgs,
+}
+
+fn viewport(text: &str) -> Result<[u32; 2], String> {
+    let parts =
+        text.split_once(['x', 'X']).and_then(|(width, height)| Some([width.parse().ok()?, height.parse().ok()?]));
+    parts.ok_or_else(|| "expected a width and a height, such as 390x844".to_owned())
 }
 
 /// Finds the run that the caller names, or the latest; says which later ones could not be read.
@@ -132,6 +141,7 @@ impl EngineArgs {
                 strict_oracles: Some(run.settings.strict_oracles),
                 fail_on_5xx: Some(run.settings.fail_on_5xx),
                 storage_state: run.settings.storage_state.clone(),
+                viewport: run.settings.viewport,
                 ..Overrides::default()
             },
         };
@@ -157,6 +167,7 @@ impl EngineArgs {
                 allow_request: (!self.allow_request.is_empty()).then(|| self.allow_request.clone()),
                 own_origins: (!self.own_origin.is_empty()).then(|| self.own_origin.clone()),
                 storage_state: self.storage_state.clone(),
+                viewport: self.viewport,
                 workers,
                 strict_oracles: self.oracles.strict(),
                 fail_on_5xx: self.oracles.on_5xx(),

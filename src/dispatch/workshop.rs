@@ -133,7 +133,7 @@ impl Workshop {
             strict_oracles: options.settings.strict_oracles,
             fail_on_5xx: options.settings.fail_on_5xx,
             safe_to_mutate: options.settings.safe_to_mutate,
-            viewport: Some([crate::browser::VIEWPORT.0, crate::browser::VIEWPORT.1]),
+            viewport: Some(options.settings.viewport),
             storage_state: options.settings.storage_state.clone(),
         };
         let log = RunLog::begin(project.root(), options.base.as_str(), settings, clock.now())?;

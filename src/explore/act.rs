@@ -47,7 +47,7 @@ impl Walker<'_> {
                 node.screenshot = self.shoot(&shot_name(level.section, &labels, "-covered")).await;
                 return Ok(Visit::Done(Box::new(node)));
             }
-            Performed::Unreachable | Performed::Mismatch(_) | Performed::Disabled => {
+            Performed::Unreachable | Performed::Mismatch(_) | Performed::Disabled | Performed::Refused(_) => {
                 *self.coverage.skipped.entry("has no visible point".to_owned()).or_default() += 1;
                 node.action_result = Some(ActionResult::Skipped);
                 node.skipped_reason = Some("has no visible point".to_owned());

@@ -2,7 +2,7 @@
 
 use super::perform::{Action, Performed, Target, Terms, perform};
 use super::reading::{closes, reads_destructive};
-use crate::browser::{Element, Look, Mode, Session, SessionError};
+use crate::browser::{Chord, Element, Look, Mode, Session, SessionError};
 use crate::trace::page_key;
 
 /// Words of a control that only takes note of what a dialog says.
@@ -61,7 +61,7 @@ async fn close_top(session: &Session, look: Look, terms: Terms) -> Result<(Look,
     }
     let mark = session.evidence().mark();
     session.set_mode(Mode::Act { destructive: false });
-    session.press_key("Escape").await?;
+    session.press_key(&Chord::escape()).await?;
     session.still(mark, terms.cap_ms).await?;
     look = session.look(terms.nodes).await?;
     if is_closed(&look) {

@@ -1,6 +1,6 @@
 //! The way onto the stage: who logs in, the cookies to begin with, and the browser's driver.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use url::Url;
@@ -75,6 +75,7 @@ pub struct EnterOptions {
 pub struct Prepared {
     options: EnterOptions,
     storage_state: Option<Value>,
+    root: PathBuf,
 }
 
 impl EnterOptions {
@@ -87,7 +88,7 @@ impl EnterOptions {
             self.credentials = credentials(&self.settings)?;
         }
         let storage_state = storage_state(root, &self.settings)?;
-        Ok(Prepared { options: self, storage_state })
+        Ok(Prepared { options: self, storage_state, root: root.to_owned() })
     }
 }
 
@@ -109,9 +110,9 @@ impl Prepared {
                 (Launcher::own(driver), url)
             }
         };
-        let launcher = launcher.with_storage_state(self.storage_state);
         let EnterOptions { base, settings, credentials, .. } = self.options;
-        Ok((Stage { base, settings, credentials, launcher }, webdriver))
+        let launcher = launcher.with_storage_state(self.storage_state).with_viewport(settings.viewport);
+        Ok((Stage { base, settings, credentials, files: self.root, launcher }, webdriver))
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::perform::{Action, Performed, Target, Terms, perform};
-use crate::browser::{Element, Look, Mode, Session, SessionError};
+use crate::browser::{Chord, Element, Look, Mode, Session, SessionError};
 use crate::settings::Login;
 use crate::trace::Locator;
 
@@ -91,7 +91,7 @@ pub async fn log_in(
         None => false,
     };
     if !pressed {
-        session.press_key("Enter").await?;
+        session.press_key(&Chord::enter()).await?;
     }
     session.still(mark, terms.cap_ms).await?;
     let after = session.look(terms.nodes).await?;
@@ -118,6 +118,7 @@ async fn fill(
         Performed::Done(_) => Ok(()),
         Performed::Covered { by, .. } => Err(format!("{} is covered by {by}", locator.describe())),
         Performed::Unreachable => Err(format!("{} cannot be reached", locator.describe())),
+        Performed::Refused(why) => Err(format!("{} does not take it: {why}", locator.describe())),
         Performed::Disabled => Err(format!("{} is disabled", locator.describe())),
         Performed::Mismatch(why) => Err(format!("{} is not found ({})", locator.describe(), why.join(", "))),
     })

@@ -1,9 +1,11 @@
 //! The one actor: does one action as a person would, waits until the screen is still, and tells what came of it.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::browser::{CdpError, Look, Mark, Mode, Note, Session, SessionError, Since, Still, Tally};
+use crate::browser::{CdpError, Chord, Look, Mark, Mode, Note, Session, SessionError, Since, Still, Tally};
 use crate::trace::Locator;
 
 /// What is done.
@@ -17,6 +19,12 @@ pub enum Action {
     Focus,
     /// The element is clicked, emptied, and this text is typed.
     Fill(String),
+    /// An option is chosen in a list (by label or value), or a value set in a field with a chooser.
+    Choose(String),
+    /// These files are given to a file field.
+    Upload(Vec<PathBuf>),
+    /// The element takes the focus, and a key is pressed.
+    Press(Chord),
 }
 
 /// What it is done to.
@@ -105,6 +113,8 @@ pub enum Performed {
     Mismatch(Vec<String>),
     /// The element that the locator finds is disabled.
     Disabled,
+    /// The element does not take what it was given.
+    Refused(String),
 }
 
 /// Does one action.
@@ -132,11 +142,11 @@ pub async fn perform(
     };
     let mark = session.evidence().mark();
     session.set_mode(terms.mode);
-    if *action == Action::Focus {
-        let before = session.tally().await?;
-        let script = format!("window[Symbol.for('agent-test')].element({uid})?.focus()");
-        let _: Value = session.evaluate(&script).await?;
-        return settle(session, mark, before, terms, drift).await;
+    if let Some((refused, before)) = without_pointer(session, action, uid).await? {
+        return match refused {
+            Some(why) => Ok(Performed::Refused(why)),
+            None => settle(session, mark, before, terms, drift).await,
+        };
     }
     let mut point = session.point(uid).await?;
     if point.x.is_none() && !point.gone {
@@ -170,6 +180,33 @@ pub async fn perform(
         session.type_text(text).await?;
     }
     settle(session, mark, before, terms, drift).await
+}
+
+/// Does what needs no pointer: gives back the counts before it, and why the element does not take it.
+async fn without_pointer(
+    session: &Session,
+    action: &Action,
+    uid: u64,
+) -> Result<Option<(Option<String>, Tally)>, SessionError> {
+    let focus = format!("window[Symbol.for('agent-test')].element({uid})?.focus()");
+    let before = match action {
+        Action::Focus | Action::Choose(_) | Action::Upload(_) | Action::Press(_) => session.tally().await?,
+        _ => return Ok(None),
+    };
+    let refused = match action {
+        Action::Choose(value) => session.choose(uid, value).await?,
+        Action::Upload(files) => session.give_files(uid, files).await?,
+        Action::Press(chord) => {
+            let _: Value = session.evaluate(&focus).await?;
+            session.press_key(chord).await?;
+            None
+        }
+        _ => {
+            let _: Value = session.evaluate(&focus).await?;
+            None
+        }
+    };
+    Ok(Some((refused, before)))
 }
 
 async fn settle(

@@ -1,13 +1,14 @@
 //! The one replayer: plays trace steps in a browser, one after the other.
 
-use std::time::Instant;
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use url::Url;
 
 use super::oracle::{self, Finding};
 use super::perform::{Action, Effect, Performed, Target, Terms, open, perform, scroll_to};
-use crate::browser::{Look, Mode, Session, SessionError, words};
+use crate::browser::{Chord, Look, Mode, Session, SessionError, words};
 use crate::trace::{Locator, Tool, TraceStep};
 
 /// What came of a step.
@@ -35,6 +36,10 @@ pub struct Player<'a> {
     /// A target may appear this late, in milliseconds.
     patience_ms: u64,
     look: Option<Look>,
+    /// Where the files of uploads lie.
+    files: PathBuf,
+    /// The window that the last step acted in.
+    tab: u32,
 }
 
 /// Whether a control with this locator reads destructive.
@@ -48,7 +53,14 @@ impl<'a> Player<'a> {
     /// A player before the first step. `look` is the screen that is open, when one is known.
     #[must_use]
     pub fn new(session: &'a Session, terms: Terms, patience_ms: u64, look: Option<Look>) -> Self {
-        Self { session, terms, patience_ms, look }
+        Self { session, terms, patience_ms, look, files: PathBuf::new(), tab: 0 }
+    }
+
+    /// Files that steps upload are named relative to this directory.
+    #[must_use]
+    pub fn with_files(mut self, directory: &Path) -> Self {
+        self.files = directory.to_owned();
+        self
     }
 
     /// Plays one step.
@@ -61,6 +73,15 @@ impl<'a> Player<'a> {
             Ok(value) => value,
             Err(why) => return Ok(Stepped::Impossible(why)),
         };
+        if step.tab != self.tab {
+            let within = Duration::from_millis(self.patience_ms.max(1));
+            if !self.session.work_in(step.tab as usize, within).await? {
+                return Ok(Stepped::Impossible(format!("there is no window {} in which the step acts", step.tab)));
+            }
+            self.tab = step.tab;
+            let mark = self.session.evidence().mark();
+            self.session.still(mark, self.terms.cap_ms).await?;
+        }
         let done = match &step.tool {
             Tool::Goto => {
                 let Some(url) = value.as_deref().and_then(|url| Url::parse(url).ok()) else {
@@ -68,15 +89,13 @@ impl<'a> Player<'a> {
                 };
                 open(self.session, &url, self.terms).await?
             }
-            Tool::Click | Tool::Hover | Tool::Select | Tool::Fill | Tool::Upload => {
+            tool if tool.is_pointed() || (*tool == Tool::Press && step.locator.is_some()) => {
                 let Some(locator) = &step.locator else {
                     return Ok(Stepped::Impossible("the step names no target".to_owned()));
                 };
-                let action = match &step.tool {
-                    Tool::Hover => Action::Hover,
-                    Tool::Select | Tool::Upload => Action::Focus,
-                    Tool::Fill => Action::Fill(value.unwrap_or_default()),
-                    _ => Action::Click,
+                let action = match self.action(step, value) {
+                    Ok(action) => action,
+                    Err(why) => return Ok(Stepped::Impossible(why)),
                 };
                 match self.act(&action, locator).await? {
                     Performed::Done(effect) => *effect,
@@ -85,6 +104,9 @@ impl<'a> Player<'a> {
                     }
                     Performed::Unreachable => {
                         return Ok(Stepped::Impossible(format!("{} cannot be reached", locator.describe())));
+                    }
+                    Performed::Refused(why) => {
+                        return Ok(Stepped::Impossible(format!("{} does not take it: {why}", locator.describe())));
                     }
                     Performed::Mismatch(why) => {
                         let text = format!("locator_mismatch: {} ({})", locator.describe(), why.join(", "));
@@ -99,7 +121,10 @@ impl<'a> Player<'a> {
                 let y = value.as_deref().and_then(|value| value.parse().ok()).unwrap_or(0);
                 Effect::of_look(scroll_to(self.session, y, self.terms).await?)
             }
-            Tool::Press => self.press(value.as_deref().unwrap_or("Escape")).await?,
+            Tool::Press => match Chord::parse(value.as_deref().unwrap_or("Escape")) {
+                Ok(chord) => self.press(&chord).await?,
+                Err(why) => return Ok(Stepped::Impossible(why)),
+            },
             Tool::Back => {
                 let mark = self.session.evidence().mark();
                 if !self.session.back(self.terms.cap_ms).await? {
@@ -115,17 +140,32 @@ impl<'a> Player<'a> {
                 }
                 Effect::of_look(self.session.look(self.terms.nodes).await?)
             }
+            // The tools that have a target were played above.
             Tool::Noop | Tool::Wait => {
                 let mark = self.session.evidence().mark();
                 self.session.still(mark, self.terms.cap_ms).await?;
                 Effect::of_look(self.session.look(self.terms.nodes).await?)
             }
-            other @ Tool::Other(_) => {
+            other => {
                 return Ok(Stepped::Impossible(format!("a `{other}` step cannot be played by this version")));
             }
         };
         self.look = Some(done.look.clone());
         Ok(Stepped::Done { effect: Box::new(done), before: before.map(Box::new), failed: None })
+    }
+
+    /// What a step with a target does to it.
+    fn action(&self, step: &TraceStep, value: Option<String>) -> Result<Action, String> {
+        Ok(match (&step.tool, value) {
+            (Tool::Hover, _) => Action::Hover,
+            (Tool::Fill, value) => Action::Fill(value.unwrap_or_default()),
+            // The explorer looks at a chooser without choosing.
+            (Tool::Select | Tool::Upload, None) => Action::Focus,
+            (Tool::Select, Some(value)) => Action::Choose(value),
+            (Tool::Upload, Some(value)) => Action::Upload(uploads(&self.files, &value)?),
+            (Tool::Press, value) => Action::Press(Chord::parse(value.as_deref().unwrap_or("Escape"))?),
+            _ => Action::Click,
+        })
     }
 
     /// A step that did nothing to the screen and failed.
@@ -156,11 +196,11 @@ impl<'a> Player<'a> {
         }
     }
 
-    async fn press(&self, key: &str) -> Result<Effect, SessionError> {
+    async fn press(&self, chord: &Chord) -> Result<Effect, SessionError> {
         let mark = self.session.evidence().mark();
         self.session.set_mode(self.terms.mode);
         let before = self.session.tally().await?;
-        self.session.press_key(key).await?;
+        self.session.press_key(chord).await?;
         let still = self.session.still(mark, self.terms.cap_ms).await?;
         let since = self.session.evidence().since(mark);
         let after = self.session.tally().await?;
@@ -182,6 +222,31 @@ impl<'a> Player<'a> {
             self.session.changed(left.min(250)).await?;
         }
     }
+}
+
+/// The files of an upload: a path, or several as a JSON list, below a directory. A trace may come from anywhere; it gives
+/// away no other file.
+fn uploads(directory: &Path, value: &str) -> Result<Vec<PathBuf>, String> {
+    let names: Vec<String> = match serde_json::from_str(value) {
+        Ok(names) => names,
+        Err(_) => vec![value.to_owned()],
+    };
+    let mut files = Vec::new();
+    for name in names {
+        let path = Path::new(&name);
+        if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+            return Err(format!("the step uploads `{name}`, which does not lie below the project"));
+        }
+        let file = directory.join(path);
+        let real = file.canonicalize().ok().filter(|real| real.is_file());
+        let root = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        match real {
+            Some(real) if real.starts_with(&root) => files.push(real),
+            Some(_) => return Err(format!("the step uploads `{name}`, which leads out of the project")),
+            None => return Err(format!("the step uploads `{name}`, and there is no such file in {}", root.display())),
+        }
+    }
+    Ok(files)
 }
 
 /// A value with its secret put in: `env:NAME` is what that variable holds.

@@ -1,5 +1,7 @@
 //! The stage: an application, and what it takes to enter it. Every engine begins its sessions here.
 
+use std::path::PathBuf;
+
 use url::Url;
 
 use super::login::{Credentials, LoggedIn, is_login_address, log_in};
@@ -18,6 +20,8 @@ pub struct Stage {
     pub settings: Settings,
     /// Who logs in, if anybody does.
     pub credentials: Option<Credentials>,
+    /// Files that steps upload are named relative to this directory: the project.
+    pub files: PathBuf,
     /// Gives out browser sessions.
     pub launcher: Launcher,
 }

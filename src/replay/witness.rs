@@ -109,7 +109,20 @@ pub async fn witness(stage: &Stage, trace: &[TraceStep], ask: Ask) -> Result<Wit
     for step in trace.iter().skip(steps.len()) {
         steps.push(TraceStep { status: StepStatus::NotAttempted, error: None, screenshot: None, ..step.clone() });
     }
+    if let End::Stopped { at, why, .. } = &end {
+        tell_on_step(&mut steps, *at, why);
+    }
     Ok(Witness { end, steps, drift, duration_ms: began.elapsed().as_millis() as u64 })
+}
+
+/// Writes on the step at which a replay stopped why it did.
+fn tell_on_step(steps: &mut [TraceStep], at: u32, why: &str) {
+    if let Some(step) = steps.iter_mut().find(|step| step.index == at) {
+        if step.status == StepStatus::Passed {
+            step.status = StepStatus::Failed;
+        }
+        step.error.get_or_insert_with(|| why.to_owned());
+    }
 }
 
 struct Played {
@@ -143,7 +156,7 @@ async fn watch(
     played: &mut Played,
 ) -> Result<End, SessionError> {
     let oracles = stage.oracles();
-    let mut player = Player::new(session, stage.terms(), ask.patience_ms, None);
+    let mut player = Player::new(session, stage.terms(), ask.patience_ms, None).with_files(&stage.files);
     let mut last = None;
     for (place, step) in trace.iter().enumerate() {
         let at = step.index;
@@ -151,7 +164,8 @@ async fn watch(
         let clock = Instant::now();
         let stepped = match first_page(stage, session, step, place).await? {
             Some(First::Opened(effect)) => {
-                player = Player::new(session, stage.terms(), ask.patience_ms, Some(effect.look.clone()));
+                player = Player::new(session, stage.terms(), ask.patience_ms, Some(effect.look.clone()))
+                    .with_files(&stage.files);
                 Stepped::Done { effect, before: None, failed: None }
             }
             Some(First::Stopped(why)) => return Ok(End::stopped(at, why)),

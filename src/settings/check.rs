@@ -29,6 +29,12 @@ pub(super) fn misfit(set: &Overrides) -> Option<(&'static str, String)> {
         Some(("own_origins", format!("holds `{bad}`, expected an origin such as https://api.example.com")))
     })
     .or_else(|| {
+        let [width, height] = set.viewport?;
+        let fits = |side: u32| (100..=10_000).contains(&side);
+        let said = format!("is {width}x{height}, expected 100 to 10000 pixels each way");
+        (!fits(width) || !fits(height)).then_some(("viewport", said))
+    })
+    .or_else(|| {
         let bad = set.allow_request.iter().flatten().find(|text| !is_pattern(text))?;
         Some(("allow_request", format!("holds `{bad}`, expected a method and a path such as POST /api/search*")))
     })

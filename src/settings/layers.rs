@@ -54,6 +54,7 @@ const KEYS: &[&str] = &[
     "own_origins",
     "login",
     "storage_state",
+    "viewport",
     "limits",
     "workers",
     "strict_oracles",

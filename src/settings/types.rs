@@ -28,6 +28,9 @@ pub struct Overrides {
     /// File with cookies and storage of a session that is logged in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_state: Option<String>,
+    /// Size of the window: width, height in CSS pixels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub viewport: Option<[u32; 2]>,
     /// Limits of one route's exploration.
     #[serde(skip_serializing_if = "PartialLimits::is_empty")]
     pub limits: PartialLimits,
@@ -146,6 +149,7 @@ impl Overrides {
             own_origins: self.own_origins.or(other.own_origins),
             login: self.login.or(other.login),
             storage_state: self.storage_state.or(other.storage_state),
+            viewport: self.viewport.or(other.viewport),
             limits: self.limits.or(other.limits),
             workers: self.workers.or(other.workers),
             strict_oracles: self.strict_oracles.or(other.strict_oracles),
@@ -172,6 +176,8 @@ pub struct Settings {
     pub login: Option<Login>,
     /// File with cookies and storage of a session that is logged in.
     pub storage_state: Option<String>,
+    /// Size of the window: width, height in CSS pixels.
+    pub viewport: [u32; 2],
     /// Limits of one route's exploration.
     pub limits: Limits,
     /// Browsers side by side; half the cores unless told otherwise.
@@ -205,6 +211,7 @@ impl From<Overrides> for Settings {
             own_origins: set.own_origins.unwrap_or_default(),
             login: set.login,
             storage_state: set.storage_state,
+            viewport: set.viewport.unwrap_or([1280, 800]),
             limits: set.limits.or_default(),
             workers: set.workers.unwrap_or_else(half_the_cores).max(1),
             strict_oracles: set.strict_oracles.unwrap_or(true),

@@ -36,6 +36,14 @@ open_enum! {
     }
 }
 
+impl Tool {
+    /// Whether it needs a target.
+    #[must_use]
+    pub fn is_pointed(&self) -> bool {
+        matches!(self, Self::Click | Self::Hover | Self::Fill | Self::Select | Self::Upload)
+    }
+}
+
 open_enum! {
     /// How a step ended.
     StepStatus {
@@ -131,7 +139,8 @@ pub struct TraceStep {
     /// Its target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locator: Option<Locator>,
-    /// Text typed, key pressed, option chosen or address opened. A secret is a reference (`env:NAME`).
+    /// Text typed, key pressed (`Control+K`), option chosen (label or value; several as a JSON list), address opened, or
+    /// file uploaded (path below the project; several as a JSON list). A secret is a reference (`env:NAME`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// Address before.

@@ -122,6 +122,7 @@ fn empty(run: &RunFile, stage: &Stage, now: DateTime<Utc>) -> RunFile {
             strict_oracles: stage.settings.strict_oracles,
             fail_on_5xx: stage.settings.fail_on_5xx,
             safe_to_mutate: stage.settings.safe_to_mutate,
+            viewport: Some(stage.settings.viewport),
             ..run.settings.clone()
         },
         flows: Vec::new(),

@@ -551,7 +551,7 @@
       toasts: toasts.map((t) => ({ uid: uidOf(t.element), text: t.text, error: t.error, fixed: t.fixed, live: t.live })),
       table: list ? { rows: list.rows.length, headers: list.headers } : null,
       emptyTables: tables.filter((t) => t.rows.length === 0 && t.headers.length > 0).length,
-      tabs, bodyText, heading, media, viewHeight: innerHeight, scrollY: Math.round(scrollY), scrollHeight: document.documentElement.scrollHeight,
+      tabs, bodyText, heading, media, viewHeight: innerHeight, scrollY: Math.round(scrollY), scrollHeight: document.documentElement?.scrollHeight ?? 0,
       changes: api.changes, effects: api.effects.length, focus: document.activeElement && document.activeElement !== document.body ? uidOf(document.activeElement) : 0,
     });
   };
@@ -704,6 +704,32 @@
     };
     check();
   });
+
+  // Chooses as a person does in a chooser: by an option's label or value, or a whole value; the page is told of it.
+  api.choose = (uid, wanted) => {
+    const element = api.element(uid);
+    if (!element) return JSON.stringify('the element is gone');
+    const told = () => { for (const kind of ['input', 'change']) element.dispatchEvent(new Event(kind, { bubbles: true, composed: true })); return 'null'; };
+    element.focus();
+    if (element.localName !== 'select') {
+      Object.getOwnPropertyDescriptor(Object.getPrototypeOf(element), 'value')?.set?.call(element, wanted);
+      if (element.value !== wanted) return JSON.stringify(`the field does not take "${wanted}"`);
+      return told();
+    }
+    let all = [wanted];
+    if (wanted.startsWith('[')) { try { all = JSON.parse(wanted).map(String); } catch { /* a label that looks like a list */ } }
+    if (all.length > 1 && !element.multiple) return JSON.stringify('the list takes one option only');
+    const options = [...element.options];
+    const chosen = [];
+    for (const text of all) {
+      const option = options.find((o) => squash(o.label) === squash(text)) ?? options.find((o) => o.value === text);
+      if (!option) return JSON.stringify(`there is no option "${text}"`);
+      if (option.disabled || option.closest('optgroup')?.disabled) return JSON.stringify(`the option "${text}" is disabled`);
+      chosen.push(option);
+    }
+    for (const option of options) option.selected = chosen.includes(option);
+    return told();
+  };
 
   const ROLE_TAGS = {
     link: 'a, area, [role=link]', button: 'button, summary, input, label, [role=button], [onclick], a, div, span', tab: '[role=tab]', menuitem: '[role=menuitem], li, a, button',
