@@ -109,6 +109,13 @@ pub enum EventKind {
         /// Steps in it.
         steps: usize,
     },
+    /// A shorter trace of a bug fires as well.
+    TraceShortened {
+        /// Where the bug was found.
+        location: String,
+        /// Steps that are left.
+        steps: usize,
+    },
     /// The final report was written.
     ReportWritten {
         /// Its path.

@@ -57,6 +57,7 @@ pub const FORMATS: &[Format] = &[
         "history",
         "what was done to a campaign: one line of .agent-test/history.jsonl",
     ),
+    Format::of::<crate::verify::MinimiseReport>("minimise", "what shortened traces came to: `minimise --json`"),
     Format::of::<crate::maze::RouteReport>(
         "route-report",
         "the maze map of one route: monkey-test-reports/{slug}.json",

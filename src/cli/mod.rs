@@ -22,6 +22,7 @@ mod hold_driver;
 mod init;
 mod log;
 mod man;
+mod minimise;
 mod progress;
 mod release;
 mod report;
@@ -99,6 +100,8 @@ enum Command {
     /// Put completed routes back, to be tested again
     Requeue(requeue::Args),
     Resume(Box<resume::Args>),
+    #[command(visible_alias = "minimize")]
+    Minimise(Box<minimise::Args>),
     Rerun(Box<rerun::Args>),
     /// Put failed routes back, to be tried again
     Retry(retry::Args),
@@ -141,6 +144,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Release(args) => release::run(context, args),
         Command::Report(args) => report::run(context, args),
         Command::Requeue(args) => requeue::run(context, args),
+        Command::Minimise(args) => minimise::run(context, *args),
         Command::Rerun(args) => rerun::run(context, *args),
         Command::Resume(args) => resume::run(context, *args),
         Command::Retry(args) => retry::run(context, args),

@@ -123,6 +123,9 @@ impl Progress {
                 inner.overall.inc(1);
                 self.say(&inner, &format!("{verdict:<12} {location}"));
             }
+            EventKind::TraceShortened { location, steps } => {
+                self.ui.detail(format!("{location}: still fires after {}", super::counted(*steps, "step")));
+            }
             EventKind::FlowReplayed { flow, steps } => {
                 inner.overall.inc(1);
                 self.say(&inner, &format!("replayed     {flow} ({})", super::counted(*steps, "step")));

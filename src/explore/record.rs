@@ -199,6 +199,7 @@ impl Record {
             } else {
                 at.steps
             }),
+            original_trace: Vec::new(),
             source: Some("explorer".to_owned()),
             confirmed: None,
             fire_rate: Some(FireRate { fired: 1, attempts: 1 }),

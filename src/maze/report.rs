@@ -254,6 +254,10 @@ pub struct Bug {
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<TraceStep>>")]
     pub trace: Vec<TraceStep>,
+    /// The whole trace, when the other one was shortened.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<TraceStep>>")]
+    pub original_trace: Vec<TraceStep>,
     /// `explorer`, `tester-reported` or `reviewer-found`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,

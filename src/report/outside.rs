@@ -136,6 +136,7 @@ fn blank(severity: Severity, description: &str) -> Bug {
         fingerprint_v3: None,
         fingerprint_parts: None,
         trace: Vec::new(),
+        original_trace: Vec::new(),
         source: Some("reviewer-found".to_owned()),
         confirmed: None,
         fire_rate: None,

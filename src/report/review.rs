@@ -339,6 +339,7 @@ fn uncited_errors(report: &RouteReport) -> Vec<Bug> {
             fingerprint_v3: None,
             fingerprint_parts: None,
             trace: Vec::new(),
+            original_trace: Vec::new(),
             source: Some(BugSource::ReviewerFound.as_str().to_owned()),
             confirmed: None,
             fire_rate: None,

@@ -184,6 +184,7 @@ fn new_bug(run: &RunFile, flow: &Flow, seen: &Witness) -> Option<Bug> {
         fingerprint_v3: Some(parts.v3()),
         fingerprint_parts: Some(parts),
         trace,
+        original_trace: Vec::new(),
         source: Some("rerun".to_owned()),
         confirmed: None,
         fire_rate: Some(FireRate { fired: 1, attempts: 1 }),

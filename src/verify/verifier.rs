@@ -1,19 +1,16 @@
 //! Plays the traces of bugs again, several times, side by side, and gives each bug its verdict.
 
 use std::collections::VecDeque;
-use std::io::{Read, Seek, SeekFrom};
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use futures_util::future::join_all;
-use rustix::process::{Pid, Signal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::error::VerifyError;
 use super::rebase::rebase;
+use super::reset::reset;
 use super::verdict::{Verdict, failure_bound, repeats_for, verdict};
 use crate::browser::SessionError;
 use crate::event::{EventKind, Events};
@@ -173,6 +170,9 @@ pub async fn verify(
     for (bug, attempts) in bugs.iter().zip(attempts) {
         let attempts = attempts.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut told = sum_up(bug, attempts);
+        if told.verdict == Verdict::Fixed && !bug.original_trace.is_empty() {
+            bench.whole(bug, &mut told).await?;
+        }
         if let Some(known_bad) = &options.known_bad {
             if told.verdict == Verdict::Fixed {
                 let (control, blocked) = bench.control(bug, known_bad).await?;
@@ -226,6 +226,22 @@ impl Bench<'_> {
         let seen = witness(&stage, &trace, Ask::of(stage.settings.limits.settle_ms, [bug])).await?;
         let outcome = outcome(bug, &seen, &self.run.bugs);
         Ok(told(outcome, seen.drift, seen.duration_ms))
+    }
+
+    /// A shortened trace may be clean because another way round is repaired: the whole one has to be clean as well.
+    async fn whole(&self, bug: &Bug, told: &mut BugVerdict) -> Result<(), SessionError> {
+        let whole = Bug { trace: bug.original_trace.clone(), ..bug.clone() };
+        let (outcome, report) = self.attempt(&whole, &self.stage.base).await?;
+        told.attempts.push(report);
+        if outcome == Outcome::Fired {
+            told.verdict = Verdict::StillBroken;
+            told.fired += 1;
+            told.remaining_below_percent = None;
+            told.reason = Some("the shortened trace is clean, the whole one still fires".to_owned());
+        } else if outcome == Outcome::Clean {
+            told.clean += 1;
+        }
+        Ok(())
     }
 
     /// Whether the bug fires where it is known to be; and why that cannot be told, when its step is not reached there.
@@ -292,53 +308,5 @@ fn sum_up(bug: &Bug, attempts: Vec<(Outcome, AttemptReport)>) -> BugVerdict {
         control: None,
         attempts: attempts.into_iter().map(|(_, report)| report).collect(),
         verdict: given,
-    }
-}
-
-/// The reset command may take this long.
-const RESET_LIMIT: Duration = Duration::from_mins(2);
-
-/// Brings the application into its first state, by the user's command. What it leaves running in the background is not
-/// waited for.
-async fn reset(command: &str) -> Result<(), String> {
-    let cannot = |error: std::io::Error| format!("the reset command cannot be started: {error}");
-    let mut said = tempfile::tempfile().map_err(cannot)?;
-    let mut shell = tokio::process::Command::new("sh");
-    shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(Stdio::null());
-    shell.stderr(said.try_clone().map_err(cannot)?).process_group(0);
-    let mut shell = shell.spawn().map_err(cannot)?;
-    let group = Group(shell.id().and_then(|id| Pid::from_raw(id.cast_signed())));
-    let Ok(status) = tokio::time::timeout(RESET_LIMIT, shell.wait()).await else {
-        return Err(format!("the reset command did not end within {} s", RESET_LIMIT.as_secs()));
-    };
-    group.keep();
-    let status = status.map_err(cannot)?;
-    if status.success() {
-        return Ok(());
-    }
-    let mut tail = Vec::new();
-    let end = said.seek(SeekFrom::End(0)).unwrap_or(0);
-    let _ = said.seek(SeekFrom::Start(end.saturating_sub(4096)));
-    let _ = said.read_to_end(&mut tail);
-    let tail = String::from_utf8_lossy(&tail);
-    let last = tail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-    Err(format!("the reset command ended with {status}: {}", last.trim()))
-}
-
-/// The processes of a reset command. They die with the attempt that is cut off; what a command that ended has left
-/// running is the user's.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn keep(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(group) = self.0 {
-            let _ = rustix::process::kill_process_group(group, Signal::KILL);
-        }
     }
 }
