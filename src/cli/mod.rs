@@ -22,6 +22,7 @@ mod hold_driver;
 mod init;
 mod log;
 mod man;
+mod model;
 mod progress;
 mod release;
 mod report;
