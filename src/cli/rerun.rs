@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::engine::{EngineArgs, named_run};
-use super::model::{HEAL_CALLS, HealArgs, Kept, ModelArgs, PLAN_CALLS};
+use super::model::{HEAL_CALLS, HealArgs, Kept, ModelArgs, PLAN_CALLS, healed_line};
 use super::progress::Progress;
 use super::signals::stop_on_signal;
 use super::{Context, counted};
@@ -93,6 +93,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     })?;
     progress.finish();
     let mut done = done?;
+    let anew: Vec<String> = done.proposals.iter().map(|proposal| healed_line(&proposal.healed)).collect();
     let kept = match asked.spent() {
         Some(model) => args.heal.keep(context, &source, std::mem::take(&mut done.proposals), model)?,
         None => Kept::default(),
@@ -148,6 +149,9 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     if healed > 0 {
         text.push_str(&format!("healed     {}\n", counted(healed, "step")));
+        for line in anew {
+            text.push_str(&format!("           {line}\n"));
+        }
     }
     if let Some(model) = asked.spent().filter(|model| model.calls > 0) {
         text.push_str(&format!("model      {}\n", model.line()));
