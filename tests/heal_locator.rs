@@ -1,11 +1,13 @@
 //! A target that is not found: asked of a model only then, judged before anything is pressed, marked, proposed, and
 //! written into the stored run only when that is asked for.
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use agent_test::demo::{Options, PASSWORD, Server, USERNAME};
+use serde_json::{Value, json};
 
-use crate::model_kit::{KEY, ModelServer, Reply};
+use crate::model_kit::{Asked, KEY, ModelServer, Reply};
 use crate::sandbox::{Answer, Sandbox};
 use crate::verify_kit::{App, Mode, bug, files, key, project};
 
@@ -95,7 +97,8 @@ fn without_a_model_or_its_key_no_browser_is_started() {
         for command in ["verify", "rerun"] {
             let mut command = sandbox.command(&[&[command, "--json", "--heal"], model].concat());
             // A browser that cannot be found would be another error.
-            let answer: Answer = command.env("AGENT_TEST_CHROMEDRIVER", "/nowhere/chromedriver").output().unwrap().into();
+            let answer: Answer =
+                command.env("AGENT_TEST_CHROMEDRIVER", "/nowhere/chromedriver").output().unwrap().into();
             let answer = answer.exits(2);
             let said = format!("{}{}", answer.stdout, answer.stderr);
             assert!(said.contains(word), "{model:?}: {said}");
@@ -231,6 +234,57 @@ fn a_program_answers_in_place_of_a_model() {
 }
 
 #[test]
+fn a_program_dies_with_us_however_we_end() {
+    let app = App::start(Mode::Renamed);
+    let sandbox = project(&app);
+    let command = "(sleep 600 & echo $! > child.pid; wait)";
+    let arguments = ["verify", "--heal", "--bug", &key("> Save"), "--agent-command", command];
+    let mut child = sandbox.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let wait = |what: &str, done: &dyn Fn() -> bool| {
+        let start = Instant::now();
+        while !done() {
+            assert!(start.elapsed() < Duration::from_mins(1), "{what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let written = || std::fs::read_to_string(sandbox.file("child.pid")).is_ok_and(|text| text.ends_with('\n'));
+    wait("the program is never asked", &written);
+    let pid: u32 = sandbox.read("child.pid").trim().parse().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait("the program's child still runs", &|| agent_test::store::process_stat(pid).is_none_or(|stat| !stat.runs));
+}
+
+#[test]
+fn a_renamed_control_of_the_demo_is_healed_where_its_bug_is_fixed() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let renamed = Options { renamed: vec!["orders-refresh".to_owned()], ..Options::default() };
+    let repaired = Options { fixed: vec!["orders-refresh-500".to_owned()], ..renamed.clone() };
+    let model = ModelServer::start(&[Reply::Pick("Reload list")]);
+    for (options, verdict, code) in [(repaired, "healed", 0), (renamed, "still_broken", 1)] {
+        let server = runtime.block_on(Server::start(options)).unwrap();
+        let base = server.url.as_str().trim_end_matches('/');
+        let sandbox = Sandbox::new();
+        let step = |index: u32, tool: &str, status: &str| json!({ "index": index, "tool": tool, "status": status, "urlBefore": format!("{base}/orders") });
+        let (mut open, mut press) = (step(0, "goto", "passed"), step(1, "click", "failed"));
+        open["value"] = json!(format!("{base}/orders"));
+        press["locator"] = json!({ "role": "button", "name": "Refresh" });
+        let bug = json!({ "fingerprint": "aaaaaaaaaaaaaaaa", "severity": "major", "description": "It answers 500",
+            "location": "/orders > Refresh", "trace": [open, press] });
+        let run = json!({ "baseUrl": base, "flows": [], "bugs": [bug] });
+        sandbox.write(".agent-test/runs/2026-05-02T10-15-00Z.json", &run.to_string());
+        let verify = |arguments: &[&str], code: i32| {
+            let mut command = model.command(&sandbox, "openai", &[&["verify", "--json"], arguments].concat());
+            command.env("AGENT_TEST_USERNAME", USERNAME).env("AGENT_TEST_PASSWORD", PASSWORD);
+            let answer: Answer = command.output().unwrap().into();
+            answer.exits(code).json()["bugs"][0]["verdict"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(verify(&[], 0), "blocked");
+        assert_eq!(verify(&["--heal"], code), verdict);
+    }
+}
+
+#[test]
 fn a_rerun_marks_the_healed_step_in_its_own_run() {
     let app = App::start(Mode::Renamed);
     let (sandbox, model) = (project(&app), ModelServer::start(&[Reply::Pick("Keep")]));
@@ -253,7 +307,7 @@ fn a_page_cannot_speak_to_the_model_in_our_name() {
     let (sandbox, model) = (project(&app), ModelServer::start(&[Reply::Pick("Delete notes")]));
     heal(&sandbox, &model, "openai", &[]).exits(0);
     heal(&sandbox, &model, "openai", &[]).exits(0);
-    let words: Vec<String> = model.asked().iter().map(|asked| asked.words()).collect();
+    let words: Vec<String> = model.asked().iter().map(Asked::words).collect();
     let fence = |words: &str| {
         let line = words.lines().find(|line| line.starts_with("<<<DATA ")).expect("a fence").to_owned();
         line.trim_start_matches("<<<DATA ").to_owned()
@@ -262,7 +316,8 @@ fn a_page_cannot_speak_to_the_model_in_our_name() {
     for words in &words {
         let mark = fence(words);
         let inside: Vec<&str> = words.split(&format!("<<<DATA {mark}\n")).skip(1).collect();
-        let outside: String = inside.iter().map(|part| part.split(&format!("DATA {mark}>>>")).nth(1).unwrap()).collect();
+        let outside: String =
+            inside.iter().map(|part| part.split(&format!("DATA {mark}>>>")).nth(1).unwrap()).collect();
         assert!(words.contains("Delete notes") && !outside.contains("Delete notes"), "{words}");
     }
 }

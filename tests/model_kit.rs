@@ -72,7 +72,8 @@ impl ModelServer {
         let log = Arc::<Mutex<Vec<Asked>>>::default();
         let (asked, script) = (log.clone(), Arc::new(Mutex::new(VecDeque::from(script.to_vec()))));
         let app = Router::new().fallback(move |uri: Uri, headers: HeaderMap, body: Bytes| {
-            let head = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+            let head =
+                |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
             let bearer = head("authorization").trim_start_matches("Bearer ").to_owned();
             let key = [head("x-api-key"), head("x-goog-api-key"), bearer].concat();
             let body = serde_json::from_slice(&body).unwrap_or_default();
@@ -157,6 +158,8 @@ fn answer(request: &Asked, reply: &Reply) -> Response {
 /// The number under which the question lists this control; 0 when it does not.
 fn number(request: &Asked, name: &str) -> u64 {
     let words = request.words();
-    let line = words.lines().find(|line| line.contains(&format!(" \"{name}\"")) && line.starts_with(|c: char| c.is_ascii_digit()));
+    let line = words
+        .lines()
+        .find(|line| line.contains(&format!(" \"{name}\"")) && line.starts_with(|c: char| c.is_ascii_digit()));
     line.and_then(|line| line.split('.').next()?.parse().ok()).unwrap_or(0)
 }

@@ -35,7 +35,10 @@ fn trace(sandbox: &Sandbox, document: &Value) -> Vec<Value> {
 #[test]
 fn a_plan_is_played_said_and_recorded_so_that_it_can_be_played_without_a_model() {
     let site = Site::start(PAGES, "");
-    let sandbox = project(&site, &json!(["Type Ann into the name", { "action": "Greet", "expected": "Hello Ann" }, "Check the greeting"]));
+    let sandbox = project(
+        &site,
+        &json!(["Type Ann into the name", { "action": "Greet", "expected": "Hello Ann" }, "Check the greeting"]),
+    );
     let model = ModelServer::start(&[
         Reply::Act("fill", Some("Name"), Some("Ann")),
         Reply::Act("click", Some("Greet"), None),
@@ -51,7 +54,11 @@ fn a_plan_is_played_said_and_recorded_so_that_it_can_be_played_without_a_model()
     assert_eq!(told, [("goto", "passed"), ("fill", "passed"), ("click", "passed"), ("assert_text", "passed")]);
     assert_eq!(steps[2]["locator"]["name"], "Greet");
     let again = sandbox.run(&["rerun", "--json"]).exits(0).json();
-    assert_eq!((&again["ofPlan"], &again["played"], &again["differing"]), (&false.into(), &4.into(), &0.into()), "{again:#}");
+    assert_eq!(
+        (&again["ofPlan"], &again["played"], &again["differing"]),
+        (&false.into(), &4.into(), &0.into()),
+        "{again:#}"
+    );
 }
 
 #[test]

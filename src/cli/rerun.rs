@@ -46,10 +46,10 @@ enum Asked {
 impl Asked {
     fn of(args: &Args, run: &RunFile, settings: &ModelSettings) -> Result<Self, Failure> {
         if run.flows.iter().any(|flow| !flow.trace.is_empty()) {
-            return Ok(match args.heal.heal {
-                true => Self::ToHeal(ModelHealer::new(args.model.open(settings, HEAL_CALLS)?)),
-                false => Self::Nobody,
-            });
+            if !args.heal.heal {
+                return Ok(Self::Nobody);
+            }
+            return Ok(Self::ToHeal(ModelHealer::new(args.model.open(settings, HEAL_CALLS)?)));
         }
         if run.flows.iter().all(|flow| flow.plan.is_empty()) {
             return Err(VerifyError::NoPlan(run.id.clone()).into());
@@ -104,8 +104,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let of_plan = matches!(asked, Asked::ForThePlan(_));
     let flows = if of_plan { &done.run.flows } else { &source.run.flows };
     let steps: usize = flows.iter().map(|flow| flow.trace.len()).sum();
-    let healed =
-        done.run.flows.iter().flat_map(|flow| &flow.trace).filter(|step| step.resolution.is_some()).count();
+    let healed = done.run.flows.iter().flat_map(|flow| &flow.trace).filter(|step| step.resolution.is_some()).count();
     let silent: Vec<_> = done
         .silent
         .iter()

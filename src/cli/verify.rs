@@ -80,9 +80,10 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         Failure::usage("bad_argument", format!("--known-bad-url is no address of an application: {error}"))
     })?;
     let entered = args.engine.stage(context, &source.run, args.workers)?;
-    let healer = match args.heal.heal {
-        true => Some(Arc::new(ModelHealer::new(args.model.open(&entered.settings.model, HEAL_CALLS)?))),
-        false => None,
+    let healer = if args.heal.heal {
+        Some(Arc::new(ModelHealer::new(args.model.open(&entered.settings.model, HEAL_CALLS)?)))
+    } else {
+        None
     };
     let options = VerifyOptions {
         repeat: match args.repeat {
@@ -190,8 +191,7 @@ fn notes(bug: &BugVerdict) -> Vec<String> {
     }
     let mut drift: Vec<&String> = bug.attempts.iter().flat_map(|attempt| &attempt.drift).collect();
     drift.dedup();
-    let mut healed: Vec<String> =
-        bug.attempts.iter().flat_map(|attempt| &attempt.healed).map(healed_line).collect();
+    let mut healed: Vec<String> = bug.attempts.iter().flat_map(|attempt| &attempt.healed).map(healed_line).collect();
     healed.sort();
     healed.dedup();
     lines.extend(healed);

@@ -39,7 +39,7 @@ pub(super) async fn ask(
     }
     let mut child = shell.spawn().map_err(|error| format!("cannot be started: {error}"))?;
     // Whatever it leaves running dies with the question.
-    let group = Group::of(&child).await;
+    let group = Group::of(&child);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let talk = async {
         let tell = async {
@@ -96,12 +96,12 @@ struct Group {
 }
 
 impl Group {
-    async fn of(child: &Child) -> Self {
+    fn of(child: &Child) -> Self {
         let id = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let mut group = Self { id, watch: None };
         if let Some(id) = id {
             let mut watch = Command::new("sh");
-            watch.arg("-c").arg("read -r word || kill -KILL -- \"-$1\"").arg("agent-test-watch");
+            watch.arg("-c").arg("trap '' INT TERM HUP QUIT; read -r word || kill -9 \"-$1\"").arg("agent-test-watch");
             watch.arg(id.as_raw_nonzero().to_string()).process_group(0);
             watch.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
             group.watch = watch.spawn().ok().map(|mut watch| {

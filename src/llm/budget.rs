@@ -80,8 +80,7 @@ impl Budget {
     /// So many requests, and so much money.
     #[must_use]
     pub fn new(max_calls: u32, limit_usd: Option<f64>) -> Self {
-        let account =
-            Account { max_calls, limit_usd, started: 0, held_usd: 0.0, spent_usd: 0.0, ledger: Vec::new() };
+        let account = Account { max_calls, limit_usd, started: 0, held_usd: 0.0, spent_usd: 0.0, ledger: Vec::new() };
         Self(Arc::new(Mutex::new(account)))
     }
 
@@ -110,7 +109,8 @@ impl Budget {
         if let Some(limit) = account.limit_usd {
             let left = limit - account.spent_usd - account.held_usd;
             if worst > left {
-                let limit = format!("a call could cost {worst:.4} USD, and {:.4} of {limit} USD are left", left.max(0.0));
+                let limit =
+                    format!("a call could cost {worst:.4} USD, and {:.4} of {limit} USD are left", left.max(0.0));
                 return Err(LlmError::Spent { limit });
             }
         }

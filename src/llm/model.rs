@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::{Host, Url};
 
+use super::agent;
 use super::answer::parse;
 use super::budget::{Budget, CallRecord, ModelUse, Reserved};
 use super::error::LlmError;
@@ -16,7 +17,6 @@ use super::http::{self, Sent};
 use super::name::{ModelName, Prices, Provider};
 use super::question::{Prompt, Question};
 use super::wire::{self, MOST_ANSWER_TOKENS, Said};
-use super::agent;
 use crate::store::Ids;
 use crate::ui::counted;
 
@@ -256,9 +256,9 @@ impl Inner {
         let (said, cost, message) = match ended {
             Ended::Said(said) => {
                 let counted = said.prompt_tokens.zip(said.answer_tokens);
-                let by_price = self.prices.map(|prices| {
-                    counted.map_or(reserved.worst(), |(prompt, answer)| prices.cost(prompt, answer))
-                });
+                let by_price = self
+                    .prices
+                    .map(|prices| counted.map_or(reserved.worst(), |(prompt, answer)| prices.cost(prompt, answer)));
                 (Some(said), said.cost_usd.or(by_price), String::new())
             }
             Ended::Again { message, late, .. } => (None, if *late { worst } else { free }, message.clone()),
@@ -296,7 +296,10 @@ fn address(name: &ModelName, url: Option<Url>, has_key: bool) -> Result<Url, Llm
         return Err(bad(&shown, "it is no http or https address"));
     }
     if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
-        return Err(bad(&shown, "it holds credentials or a query, which would be shown; a key comes by its own variable"));
+        return Err(bad(
+            &shown,
+            "it holds credentials or a query, which would be shown; a key comes by its own variable",
+        ));
     }
     if has_key && url.scheme() == "http" && !is_here(&url) {
         return Err(bad(&shown, "its key would travel unencrypted"));

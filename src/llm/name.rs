@@ -73,7 +73,8 @@ impl FromStr for ModelName {
             .map(|(provider, _)| provider)
             .ok_or_else(|| bad(&format!("there is no provider `{word}`")))?;
         let fits = |c: char| c.is_ascii_alphanumeric() || "-_.:/@+".contains(c);
-        if model.is_empty() || !model.chars().all(fits) || model.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        if model.is_empty() || !model.chars().all(fits) || model.split('/').any(|part| matches!(part, "" | "." | ".."))
+        {
             return Err(bad("the model's name is empty or holds a character that no name has"));
         }
         Ok(Self { provider, model: model.to_owned() })

@@ -70,7 +70,10 @@ pub fn guard(step: &TraceStep, old: &Locator, new: &Element, policy: &Policy) ->
     }
     let secret = step.value.as_deref().is_some_and(|value| value.starts_with("env:"));
     if secret && new.input.as_deref() != Some("password") && !shares_a_word(old, new) {
-        return Err(format!("a secret is not typed into {} \"{name}\", which shares no word with the recorded field", new.role));
+        return Err(format!(
+            "a secret is not typed into {} \"{name}\", which shares no word with the recorded field",
+            new.role
+        ));
     }
     Ok(())
 }
@@ -85,9 +88,7 @@ fn same_family(old: &str, new: &str) -> bool {
         &["radio", "menuitemradio"],
         &["option", "menuitem", "treeitem"],
     ];
-    old.is_empty()
-        || old == new
-        || FAMILIES.iter().any(|family| family.contains(&old) && family.contains(&new))
+    old.is_empty() || old == new || FAMILIES.iter().any(|family| family.contains(&old) && family.contains(&new))
 }
 
 /// Whether the recorded target and this element have a word in common in what they are called.
@@ -102,20 +103,10 @@ pub fn shares_a_word(old: &Locator, new: &Element) -> bool {
             .filter(|word| word.chars().count() > 1)
             .collect()
     };
-    let old = of(&[
-        old.name.as_ref(),
-        old.label.as_ref(),
-        old.test_id.as_ref(),
-        old.text.as_ref(),
-        old.placeholder.as_ref(),
-    ]);
-    let new = of(&[
-        Some(&new.name),
-        new.label.as_ref(),
-        new.test_id.as_ref(),
-        new.text.as_ref(),
-        new.placeholder.as_ref(),
-    ]);
+    let old =
+        of(&[old.name.as_ref(), old.label.as_ref(), old.test_id.as_ref(), old.text.as_ref(), old.placeholder.as_ref()]);
+    let new =
+        of(&[Some(&new.name), new.label.as_ref(), new.test_id.as_ref(), new.text.as_ref(), new.placeholder.as_ref()]);
     !old.is_disjoint(&new)
 }
 

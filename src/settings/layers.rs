@@ -61,8 +61,7 @@ const KEYS: &[&str] = &[
     "fail_on_5xx",
 ];
 const LIMIT_KEYS: &[&str] = &["actions", "depth", "wall_time_s", "settle_ms", "screens", "windows", "page_nodes"];
-const MODEL_KEYS: &[&str] =
-    &["name", "prompt_usd_per_million", "answer_usd_per_million", "max_calls", "budget_usd"];
+const MODEL_KEYS: &[&str] = &["name", "prompt_usd_per_million", "answer_usd_per_million", "max_calls", "budget_usd"];
 const LOGIN_KEYS: &[&str] =
     &["url", "username_env", "password_env", "username_locator", "password_locator", "submit_locator"];
 
@@ -242,7 +241,8 @@ mod tests {
 
     #[test]
     fn the_price_of_one_model_is_not_that_of_another() {
-        let file = || Config::from_toml("[model]\nname = \"openai/a\"\nprompt_usd_per_million = 3\nmax_calls = 7\n").unwrap();
+        let file =
+            || Config::from_toml("[model]\nname = \"openai/a\"\nprompt_usd_per_million = 3\nmax_calls = 7\n").unwrap();
         let flag = |name: &str| Config::from_toml(&format!("[model]\nname = \"{name}\"\n")).unwrap();
         let same = flag("openai/a").or(file()).settings.model;
         assert_eq!((same.prompt_usd_per_million, same.max_calls), (Some(3.0), Some(7)));

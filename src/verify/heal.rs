@@ -185,7 +185,8 @@ fn question(miss: Miss<'_>, shown: &[&Element]) -> Question {
     }
     let old = miss.locator;
     let mut recorded = old.describe();
-    for (word, value) in [("label", &old.label), ("placeholder", &old.placeholder), ("text", &old.text), ("test id", &old.test_id)]
+    for (word, value) in
+        [("label", &old.label), ("placeholder", &old.placeholder), ("text", &old.text), ("test id", &old.test_id)]
     {
         if let Some(value) = value {
             let _ = write!(recorded, ", {word} \"{}\"", cut(value));

@@ -20,7 +20,8 @@ use crate::event::{EventKind, Events};
 use crate::llm::{LlmError, Model, Question};
 use crate::replay::oracle::{Finding, Moment};
 use crate::replay::{
-    Effect, End, Outcome, Player, Sight, Stage, StageError, Stepped, Witness, ends_session, judge, reads_destructive, stops,
+    Effect, End, Outcome, Player, Sight, Stage, StageError, Stepped, Witness, ends_session, judge, reads_destructive,
+    stops,
 };
 use crate::store::Clock;
 use crate::trace::{Flow, PlannedStep, RunFile, StepStatus, Tool, TraceStep};

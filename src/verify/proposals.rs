@@ -110,7 +110,8 @@ pub fn accept(file: &Path, proposals: &mut [Proposal]) -> Result<usize, VerifyEr
     let directory = file.parent().unwrap_or(Path::new("."));
     let _lock = FileLock::acquire(&directory.join("runs.lock"), store::lock_timeout())?;
     let before = store::read_to_string(file)?;
-    let unreadable = |error: serde_json::Error| VerifyError::Unreadable { path: file.into(), problem: error.to_string() };
+    let unreadable =
+        |error: serde_json::Error| VerifyError::Unreadable { path: file.into(), problem: error.to_string() };
     let mut run: Value = serde_json::from_str(before.trim_start_matches('\u{feff}')).map_err(unreadable)?;
     let rewritten = rewrite(&mut run, proposals);
     if rewritten == 0 {
@@ -178,9 +179,7 @@ mod tests {
     }
 
     fn run() -> Value {
-        let step = |page: &str, name: &str| {
-            json!({ "index": 1, "tool": "click", "urlBefore": page, "locator": { "role": "button", "name": name }, "own": [1, { "x": 2 }] })
-        };
+        let step = |page: &str, name: &str| json!({ "index": 1, "tool": "click", "urlBefore": page, "locator": { "role": "button", "name": name }, "own": [1, { "x": 2 }] });
         json!({
             "foreign": { "deep": true },
             "flows": [{ "trace": [step("http://a.b/notes/9", "Save"), step("http://a.b/other", "Save")] }],

@@ -125,15 +125,7 @@ pub async fn rerun(
 
 impl Rerun {
     pub(super) fn begin(run: RunFile) -> Self {
-        Self {
-            run,
-            played: 0,
-            missed: 0,
-            differing: 0,
-            silent: Vec::new(),
-            proposals: Vec::new(),
-            stopped: Vec::new(),
-        }
+        Self { run, played: 0, missed: 0, differing: 0, silent: Vec::new(), proposals: Vec::new(), stopped: Vec::new() }
     }
 
     /// The new run without what was found up to now.

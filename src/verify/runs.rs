@@ -194,7 +194,9 @@ fn fill_in(run: &mut Map<String, Value>, id: &str) {
 fn fill_in_plan(flow: &mut Map<String, Value>) {
     let listed = ["plan", "steps", "actions", "instructions"].iter().find_map(|name| match flow.get(*name)? {
         Value::Array(items) => Some(items.clone()),
-        Value::Object(plan) => ["steps", "actions", "instructions"].iter().find_map(|name| plan.get(*name)?.as_array().cloned()),
+        Value::Object(plan) => {
+            ["steps", "actions", "instructions"].iter().find_map(|name| plan.get(*name)?.as_array().cloned())
+        }
         _ => None,
     });
     let text = |item: &Value, names: &[&str]| {

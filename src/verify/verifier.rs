@@ -18,8 +18,8 @@ use super::rebase::rebase;
 use super::verdict::{Verdict, failure_bound, repeats_for, verdict, with_healing};
 use crate::browser::SessionError;
 use crate::event::{EventKind, Events};
-use crate::maze::{Bug, Severity};
 use crate::llm::ModelUse;
+use crate::maze::{Bug, Severity};
 use crate::replay::{Ask, Healer, Outcome, Stage, outcome, witness_healing};
 use crate::store::Clock;
 use crate::trace::RunFile;
@@ -211,12 +211,11 @@ pub async fn verify(
         }
         verdicts.push(told);
     }
-    let fails =
-        |bug: &BugVerdict| {
-            bug.verdict.is_failure()
-                || (options.fail_on_blocked && bug.verdict == Verdict::Blocked)
-                || (options.fail_on_healed && bug.verdict == Verdict::Healed)
-        };
+    let fails = |bug: &BugVerdict| {
+        bug.verdict.is_failure()
+            || (options.fail_on_blocked && bug.verdict == Verdict::Blocked)
+            || (options.fail_on_healed && bug.verdict == Verdict::Healed)
+    };
     let exit_code = u8::from(verdicts.iter().any(fails));
     if let Some(error) = options.healer.as_ref().and_then(|healer| healer.refused()) {
         return Err(error.into());
@@ -289,12 +288,7 @@ fn together(attempts: &[(Outcome, AttemptReport)]) -> Verdict {
     with_healing(verdict(attempts.iter().map(|(outcome, _)| outcome)), healed)
 }
 
-fn told(
-    outcome: Outcome,
-    drift: Vec<String>,
-    healed: Vec<HealedStep>,
-    duration_ms: u64,
-) -> (Outcome, AttemptReport) {
+fn told(outcome: Outcome, drift: Vec<String>, healed: Vec<HealedStep>, duration_ms: u64) -> (Outcome, AttemptReport) {
     let report = AttemptReport {
         outcome: outcome.word().to_owned(),
         at: outcome.at(),
