@@ -218,6 +218,7 @@ fn an_accepted_locator_is_written_into_the_run_and_needs_no_model_afterwards() {
 fn a_program_answers_in_place_of_a_model() {
     let app = App::start(Mode::Renamed);
     let sandbox = project(&app);
+    let earlier = sandbox.read(".agent-test/runs/2026-05-02T10-15-00Z.json");
     sandbox.write(
         "agent.sh",
         "n=$(sed -n 's/.*\\\\n\\([0-9]*\\)\\. button \\\\\"Keep\\\\\".*/\\1/p')\n\
@@ -229,6 +230,13 @@ fn a_program_answers_in_place_of_a_model() {
     let save = save(&answer);
     assert_eq!(save["verdict"], "healed", "{save:#}");
     assert_eq!(save["attempts"][0]["healed"][0]["model"], "agent command");
+    let text = sandbox.run(&[&["verify"], &arguments[2..], &["--accept-heal"]].concat()).exits(0).stdout;
+    for line in
+        ["healed        ", "step 2: button \"Save\" is now button \"Keep\" (agent command: same place)", "accepted  "]
+    {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    sandbox.write(".agent-test/runs/2026-05-02T10-15-00Z.json", &earlier);
     let failed = sandbox.run(&[&arguments[..6], &["echo no luck >&2; exit 3"]].concat()).exits(0);
     assert!(self::save(&failed)["reason"].as_str().unwrap().contains("no luck"), "{}", failed.stdout);
 }

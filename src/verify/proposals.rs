@@ -10,6 +10,7 @@ use url::Url;
 
 use super::error::VerifyError;
 use super::heal::HealedStep;
+use super::verdict::Verdict;
 use super::verifier::VerifyReport;
 use crate::llm::ModelUse;
 use crate::maze::Bug;
@@ -60,8 +61,9 @@ pub fn proposals_of(bugs: &[Bug], report: &VerifyReport) -> Vec<Proposal> {
     let mut all: Vec<Proposal> = Vec::new();
     for (bug, told) in bugs.iter().zip(&report.bugs) {
         let first = all.len();
+        let reached = matches!(told.verdict, Verdict::Healed | Verdict::StillBroken | Verdict::Flaky);
         for attempt in &told.attempts {
-            let judged = matches!(attempt.outcome.as_str(), "fired" | "clean");
+            let judged = matches!(attempt.outcome.as_str(), "fired" | "clean") && reached;
             for healed in &attempt.healed {
                 let page = bug.trace.iter().find(|step| step.index == healed.index);
                 let known = all.iter_mut().skip(first).find(|known| known.healed.index == healed.index);
