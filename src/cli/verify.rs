@@ -19,9 +19,9 @@ use crate::verify::{
 
 /// Play the traces of bugs again and say what became of each
 ///
-/// Needs no model and changes no stored run. Verdicts: fixed, still_broken, flaky, changed (the step fails in another
-/// way), blocked (the failing step was not reached: nothing is known), healed (with --heal: a target was found anew, and
-/// the bug did not fire). Ends with 1 when a bug is still_broken, flaky or changed; a blocked or healed one does not fail
+/// Needs no model unless --heal is given, and changes no stored run unless --accept-heal is. Verdicts: fixed,
+/// still_broken, flaky, changed (the step fails in another way), blocked (the failing step was not reached: nothing is
+/// known), healed (with --heal: a target was found anew, and the bug did not fire). Ends with 1 when a bug is still_broken, flaky or changed; a blocked or healed one does not fail
 /// the process unless --fail-on-blocked or --fail-on-healed is given.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
