@@ -27,6 +27,26 @@ pub const BATCH_SIZE: &str = "AGENT_TEST_BATCH_SIZE";
 pub const REVIEW_BATCH_SIZE: &str = "AGENT_TEST_REVIEW_BATCH_SIZE";
 /// Whether destructive actions may be confirmed.
 pub const SAFE_TO_MUTATE: &str = "AGENT_TEST_SAFE_TO_MUTATE";
+/// The model that is asked where one is needed: `PROVIDER/MODEL`; nothing is asked without one.
+pub const MODEL: &str = "AGENT_TEST_MODEL";
+/// Address of the model, in place of its provider's own.
+pub const MODEL_URL: &str = "AGENT_TEST_MODEL_URL";
+/// A program that answers in place of a model.
+pub const AGENT_COMMAND: &str = "AGENT_TEST_AGENT_COMMAND";
+/// Seconds for one answer of the model or the program (default 120).
+pub const MODEL_TIMEOUT: &str = "AGENT_TEST_MODEL_TIMEOUT";
+/// Key of the provider `anthropic` (never stored, never shown; like the four below).
+pub const ANTHROPIC_API_KEY: &str = "ANTHROPIC_API_KEY";
+/// Key of the provider `openai`.
+pub const OPENAI_API_KEY: &str = "OPENAI_API_KEY";
+/// Key of the provider `gemini`.
+pub const GEMINI_API_KEY: &str = "GEMINI_API_KEY";
+/// Key of the provider `openrouter`.
+pub const OPENROUTER_API_KEY: &str = "OPENROUTER_API_KEY";
+/// Key of the provider `openai_compatible`; a server that wants none gets none.
+pub const OPENAI_COMPATIBLE_API_KEY: &str = "OPENAI_COMPATIBLE_API_KEY";
+/// Address of the provider `openai_compatible`, up to and with `/v1`.
+pub const OPENAI_COMPATIBLE_BASE_URL: &str = "OPENAI_COMPATIBLE_BASE_URL";
 /// Log filter for diagnostics on stderr (`tracing` syntax).
 pub const LOG: &str = "AGENT_TEST_LOG";
 /// Identity of the session that calls (recorded with claims).

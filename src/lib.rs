@@ -12,6 +12,7 @@
 //! | 4 | [`verify`] | plays the traces of bugs and runs again: rerun, verify, diff |
 //! | 3 | [`replay`] | plays trace steps in a browser, judged by the oracles; the one actor |
 //! | 3 | [`report`] | per-route bug reports, FINAL-REPORT (Markdown, HTML), JUnit; the review |
+//! | 3 | [`llm`] | which model is asked, what it may cost, what it answered; nothing else talks to a model |
 //! | 3 | [`demo`] | the embedded demo application, its list of what is there and what is wrong, and the score |
 //! | 2 | [`browser`] | WebDriver sessions and the driver process; the screen; evidence; the guard at the network |
 //! | 1 | [`state`] | `.monkey-test-state.json`: its types, transitions, invariants, what comes next, history, repair |
@@ -34,6 +35,7 @@ pub mod env;
 pub mod event;
 pub mod exit;
 pub mod explore;
+pub mod llm;
 pub mod maze;
 pub mod replay;
 pub mod report;

@@ -58,6 +58,10 @@ pub const FORMATS: &[Format] = &[
         "what was done to a campaign: one line of .agent-test/history.jsonl",
     ),
     Format::of::<crate::verify::MinimiseReport>("minimise", "what shortened traces came to: `minimise --json`"),
+    Format::of::<crate::verify::Proposals>(
+        "proposals",
+        "targets that a model found anew: .agent-test/proposals/{id}.json",
+    ),
     Format::of::<crate::maze::RouteReport>(
         "route-report",
         "the maze map of one route: monkey-test-reports/{slug}.json",

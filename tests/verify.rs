@@ -212,7 +212,7 @@ fn a_bug_that_was_verified_as_fixed_and_comes_back_is_reopened() {
 #[test]
 fn runs_of_the_seeds_store_and_from_before_traces_are_read() {
     let sandbox = Sandbox::new();
-    let old = r#"{"url": "http://127.0.0.1:9", "flows": [{"name": "Buy"}],
+    let old = r#"{"url": "http://127.0.0.1:9", "flows": [{"name": "Buy", "steps": ["Open the shop"]}],
         "bugs": [{"title": "It throws", "fingerprint": "0123456789abcdef", "severity": "major"}]}"#;
     sandbox.write(".monkeytest/2026-05-02T10-15-00Z.json", old);
     let list = sandbox.run(&["fingerprint", "list"]).exits(0).stdout;

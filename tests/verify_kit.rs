@@ -24,6 +24,10 @@ pub enum Mode {
     Elsewhere,
     /// "Save" is called "Keep", and works.
     Renamed,
+    /// "Save" is called "Keep", and answers 500 as it did.
+    RenamedBroken,
+    /// "Save" is gone, and a button that deletes is new.
+    Trap,
     /// "Save" is called "Keep", and "Save" stands on the button beside it, which deletes.
     Swapped,
     /// "Save" is disabled.
@@ -85,7 +89,7 @@ fn answer(mode: Mode, path: &str, saves: &AtomicUsize) -> Response {
     match path {
         "/favicon.ico" => StatusCode::NO_CONTENT.into_response(),
         "/api/save" => match mode {
-            Mode::Broken => fails,
+            Mode::Broken | Mode::RenamedBroken => fails,
             Mode::Half if saves.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) => fails,
             _ => "{}".into_response(),
         },
@@ -105,7 +109,8 @@ fn answer(mode: Mode, path: &str, saves: &AtomicUsize) -> Response {
 
 fn page(mode: Mode) -> String {
     let save = match mode {
-        Mode::Renamed | Mode::Swapped => "Keep",
+        Mode::Renamed | Mode::RenamedBroken | Mode::Swapped => "Keep",
+        Mode::Trap => "Delete notes",
         _ => "Save",
     };
     let other = if mode == Mode::Swapped { "Save" } else { "Look" };

@@ -23,6 +23,7 @@ mod init;
 mod log;
 mod man;
 mod minimise;
+mod model;
 mod progress;
 mod release;
 mod report;

@@ -1,23 +1,28 @@
 //! `agent-test verify`: what became of the bugs of a run.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use url::Url;
 
 use super::engine::{EngineArgs, named_run};
+use super::model::{HEAL_CALLS, HealArgs, Kept, ModelArgs, healed_line};
 use super::progress::Progress;
 use super::rerun::interrupted;
 use super::signals::stop_on_signal;
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
 use crate::settings::parse_base_url;
-use crate::verify::{BugVerdict, Verdict, VerifyOptions, VerifyReport, chosen, keep_report, verify};
+use crate::verify::{
+    BugVerdict, ModelHealer, Verdict, VerifyOptions, VerifyReport, chosen, keep_report, proposals_of, verify,
+};
 
 /// Play the traces of bugs again and say what became of each
 ///
-/// Needs no model and changes no stored run. Verdicts: fixed, still_broken, flaky, changed (the step fails in another
-/// way), blocked (the failing step was not reached: nothing is known). Ends with 1 when a bug is still_broken,
-/// flaky or changed; a blocked one does not fail the process unless --fail-on-blocked is given.
+/// Needs no model unless --heal is given, and changes no stored run unless --accept-heal is. Verdicts: fixed,
+/// still_broken, flaky, changed (the step fails in another way), blocked (the failing step was not reached: nothing is
+/// known), healed (with --heal: a target was found anew, and the bug did not fire). Ends with 1 when a bug is still_broken, flaky or changed; a blocked or healed one does not fail
+/// the process unless --fail-on-blocked or --fail-on-healed is given.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The run: its id, its file, or a directory of runs (default: the latest)
@@ -41,8 +46,15 @@ pub(crate) struct Args {
     /// End with 1 when a bug is blocked
     #[arg(long)]
     fail_on_blocked: bool,
+    /// End with 1 when a bug is healed
+    #[arg(long)]
+    fail_on_healed: bool,
+    #[command(flatten)]
+    heal: HealArgs,
     #[command(flatten)]
     engine: EngineArgs,
+    #[command(flatten)]
+    model: ModelArgs,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +80,11 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         Failure::usage("bad_argument", format!("--known-bad-url is no address of an application: {error}"))
     })?;
     let entered = args.engine.stage(context, &source.run, args.workers)?;
+    let healer = if args.heal.heal {
+        Some(Arc::new(ModelHealer::new(args.model.open(&entered.settings.model, HEAL_CALLS)?)))
+    } else {
+        None
+    };
     let options = VerifyOptions {
         repeat: match args.repeat {
             Repeat::Times(times) => Some(times),
@@ -77,6 +94,8 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         reset_command: args.reset_command,
         known_bad,
         fail_on_blocked: args.fail_on_blocked,
+        fail_on_healed: args.fail_on_healed,
+        healer,
     };
     if bugs.is_empty() {
         context.ui.note(format!("the run {} holds no bug", source.run.id));
@@ -95,7 +114,13 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         report
     })?;
     progress.finish();
-    let report = report?;
+    let mut report = report?;
+    let mut kept = Kept::default();
+    if let Some(model) = report.model.clone() {
+        kept = args.heal.keep(context, &source, proposals_of(&bugs, &report), model)?;
+        report.proposals.clone_from(&kept.file);
+        report.accepted = kept.accepted;
+    }
     // The verdicts are there; that they are not remembered is no reason to withhold them.
     if let Err(error) = keep_report(&context.project, &report) {
         context.ui.warn(format!("these verdicts are not remembered: {error}"));
@@ -103,7 +128,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let document = serde_json::to_value(&report)
         .map_err(|error| Failure::engine("internal", format!("cannot write the verdicts: {error}")))?;
     context.ui.json(&document);
-    context.ui.out(text(&report));
+    context.ui.out(format!("{}{}", text(&report), kept.lines(&source)));
     Ok(if report.exit_code == 0 { Exit::Ok } else { Exit::Found })
 }
 
@@ -114,7 +139,7 @@ fn text(report: &VerifyReport) -> String {
         let key = bug.fingerprint_v2.as_deref().or(bug.fingerprint.as_deref()).unwrap_or("-");
         let tries = bug.attempts.len();
         let told = match &bug.verdict {
-            Verdict::Fixed => format!("clean {} of {tries}", bug.clean),
+            Verdict::Fixed | Verdict::Healed => format!("clean {} of {tries}", bug.clean),
             _ => format!("fired {} of {tries}", bug.fired),
         };
         let _ = writeln!(out, "{:<12}  {key:<16}  {told:<14}  {}", bug.verdict.to_string(), bug.location);
@@ -142,6 +167,12 @@ fn text(report: &VerifyReport) -> String {
     if count(&Verdict::Blocked) > 0 {
         let _ = writeln!(out, "blocked is not fixed: nothing is known");
     }
+    if count(&Verdict::Healed) > 0 {
+        let _ = writeln!(out, "healed is not fixed: look at what was pressed");
+    }
+    if let Some(model) = report.model.as_ref().filter(|model| model.calls > 0) {
+        let _ = writeln!(out, "{}", model.line());
+    }
     out
 }
 
@@ -160,6 +191,10 @@ fn notes(bug: &BugVerdict) -> Vec<String> {
     }
     let mut drift: Vec<&String> = bug.attempts.iter().flat_map(|attempt| &attempt.drift).collect();
     drift.dedup();
+    let mut healed: Vec<String> = bug.attempts.iter().flat_map(|attempt| &attempt.healed).map(healed_line).collect();
+    healed.sort();
+    healed.dedup();
+    lines.extend(healed);
     lines.extend(drift.into_iter().take(3).map(|rung| format!("drifted: {rung}")));
     lines
 }

@@ -368,8 +368,13 @@ fn compose(plan: &Plan, record: Record, tree: ActionTree, page: PageInfo, starte
         run_file: Some(plan.run_file.clone()),
         generator: Some(format!("agent-test {}", env!("CARGO_PKG_VERSION"))),
     };
-    let flow =
-        Flow { id: plan.slug.to_string(), title: plan.route.to_string(), trace: record.steps, paths: record.paths };
+    let flow = Flow {
+        id: plan.slug.to_string(),
+        title: plan.route.to_string(),
+        trace: record.steps,
+        plan: Vec::new(),
+        paths: record.paths,
+    };
     Explored { report, flow }
 }
 

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::heal::{Healer, Healing, Miss, guard};
 use super::oracle::{self, Finding};
 use super::perform::{Action, Effect, Performed, Target, Terms, open, perform, scroll_to};
 use crate::browser::{Chord, Look, Mode, Session, SessionError, words};
-use crate::trace::{Locator, Tool, TraceStep};
+use crate::trace::{Locator, StepStatus, Tool, TraceStep};
 
 /// What came of a step.
 #[derive(Clone, Debug)]
@@ -40,6 +41,9 @@ pub struct Player<'a> {
     files: PathBuf,
     /// The window that the last step acted in.
     tab: u32,
+    /// Who is asked where a target is now.
+    healer: Option<&'a dyn Healer>,
+    healed: Option<Healing>,
 }
 
 /// Whether a control with this locator reads destructive.
@@ -53,7 +57,7 @@ impl<'a> Player<'a> {
     /// A player before the first step. `look` is the screen that is open, when one is known.
     #[must_use]
     pub fn new(session: &'a Session, terms: Terms, patience_ms: u64, look: Option<Look>) -> Self {
-        Self { session, terms, patience_ms, look, files: PathBuf::new(), tab: 0 }
+        Self { session, terms, patience_ms, look, files: PathBuf::new(), tab: 0, healer: None, healed: None }
     }
 
     /// Files that steps upload are named relative to this directory.
@@ -63,12 +67,24 @@ impl<'a> Player<'a> {
         self
     }
 
+    /// The same, with somebody to ask where a missing target is now.
+    #[must_use]
+    pub fn healing(self, healer: Option<&'a dyn Healer>) -> Self {
+        Self { healer, ..self }
+    }
+
+    /// How the target of the last step was found anew, if it was.
+    pub fn take_healed(&mut self) -> Option<Healing> {
+        self.healed.take()
+    }
+
     /// Plays one step.
     ///
     /// # Errors
     /// [`SessionError`] when the browser is lost or the application cannot be reached.
     pub async fn step(&mut self, step: &TraceStep) -> Result<Stepped, SessionError> {
         let before = self.look.take();
+        self.healed = None;
         let value = match resolve(step.value.as_deref()) {
             Ok(value) => value,
             Err(why) => return Ok(Stepped::Impossible(why)),
@@ -97,7 +113,23 @@ impl<'a> Player<'a> {
                     Ok(action) => action,
                     Err(why) => return Ok(Stepped::Impossible(why)),
                 };
-                match self.act(&action, locator).await? {
+                let mut performed = self.act(&action, locator).await?;
+                if let Performed::Mismatch(why) = &mut performed {
+                    // What the recording left out may stay left out: nobody is asked for it.
+                    let healer = self.healer.filter(|_| step.status != StepStatus::Skipped);
+                    match self.heal(healer, step, locator).await? {
+                        None => {}
+                        Some(Err(refused)) => {
+                            let text = format!("locator_mismatch: {} ({})", locator.describe(), why.join(", "));
+                            return Ok(Stepped::Missed(format!("{text}; not healed: {refused}")));
+                        }
+                        Some(Ok(healing)) => {
+                            performed = self.act(&action, &healing.locator).await?;
+                            self.healed = Some(healing);
+                        }
+                    }
+                }
+                match performed {
                     Performed::Done(effect) => *effect,
                     Performed::Covered { by, .. } => {
                         return Ok(Stepped::Impossible(format!("{} is covered by {by}", locator.describe())));
@@ -166,6 +198,33 @@ impl<'a> Player<'a> {
             (Tool::Press, value) => Action::Press(Chord::parse(value.as_deref().unwrap_or("Escape"))?),
             _ => Action::Click,
         })
+    }
+
+    /// Asks for the target that is missing, and judges the answer; nothing when there is nobody to ask.
+    async fn heal(
+        &self,
+        healer: Option<&dyn Healer>,
+        step: &TraceStep,
+        locator: &Locator,
+    ) -> Result<Option<Result<Healing, String>>, SessionError> {
+        let Some(healer) = healer else { return Ok(None) };
+        let look = self.session.look(self.terms.nodes).await?;
+        let healing = match healer.heal(Miss { step, locator, look: &look }).await {
+            Ok(healing) => healing,
+            Err(why) => return Ok(Some(Err(why))),
+        };
+        // Whoever proposes may have looked a while ago: it is found again, by its locator alone.
+        let found = self.session.find(&healing.locator).await?;
+        let now = self.session.look(self.terms.nodes).await?;
+        let element = found.uid.and_then(|uid| now.elements.iter().find(|element| element.uid == uid));
+        let judged = match element {
+            None => Err(format!("{} is not the only one of its kind, or is gone", healing.locator.describe())),
+            Some(element) if found.disabled && !element.disabled => {
+                Err(format!("{} is disabled", healing.locator.describe()))
+            }
+            Some(element) => guard(step, locator, element, self.session.policy()),
+        };
+        Ok(Some(judged.map(|()| healing)))
     }
 
     /// A step that did nothing to the screen and failed.

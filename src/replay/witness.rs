@@ -11,6 +11,7 @@ use regex::Regex;
 use url::Url;
 
 use super::close::close_down_to;
+use super::heal::Healer;
 use super::login::is_login_address;
 use super::oracle::{self, Finding, Moment};
 use super::perform::Effect;
@@ -92,6 +93,20 @@ pub struct Sight {
 /// [`SessionError`] when no browser session could be begun. A browser that is lost on the way, an application that does
 /// not answer and a login that fails are ends.
 pub async fn witness(stage: &Stage, trace: &[TraceStep], ask: Ask) -> Result<Witness, SessionError> {
+    witness_healing(stage, trace, ask, None).await
+}
+
+/// The same, with somebody to ask where a missing target is now. A step that was found anew has the resolution `healed`,
+/// the locator that found it, and the reason as its observation.
+///
+/// # Errors
+/// As [`witness`].
+pub async fn witness_healing(
+    stage: &Stage,
+    trace: &[TraceStep],
+    ask: Ask,
+    healer: Option<&dyn Healer>,
+) -> Result<Witness, SessionError> {
     let began = Instant::now();
     if trace.is_empty() {
         let end = End::stopped(0, "there is no trace");
@@ -99,7 +114,7 @@ pub async fn witness(stage: &Stage, trace: &[TraceStep], ask: Ask) -> Result<Wit
     }
     let session = stage.session().await?;
     let mut played = Played { steps: Vec::new(), drift: Vec::new() };
-    let end = watch(stage, &session, trace, ask, &mut played).await;
+    let end = watch(stage, &session, trace, (ask, healer), &mut played).await;
     let end = match end {
         Ok(end) => end,
         Err(error) => crashed_or_lost(&session, trace, &played, &error),
@@ -152,11 +167,13 @@ async fn watch(
     stage: &Stage,
     session: &Session,
     trace: &[TraceStep],
-    ask: Ask,
+    (ask, healer): (Ask, Option<&dyn Healer>),
     played: &mut Played,
 ) -> Result<End, SessionError> {
     let oracles = stage.oracles();
-    let mut player = Player::new(session, stage.terms(), ask.patience_ms, None).with_files(&stage.files);
+    let player =
+        |look| Player::new(session, stage.terms(), ask.patience_ms, look).with_files(&stage.files).healing(healer);
+    let mut playing = player(None);
     let mut last = None;
     for (place, step) in trace.iter().enumerate() {
         let at = step.index;
@@ -164,12 +181,11 @@ async fn watch(
         let clock = Instant::now();
         let stepped = match first_page(stage, session, step, place).await? {
             Some(First::Opened(effect)) => {
-                player = Player::new(session, stage.terms(), ask.patience_ms, Some(effect.look.clone()))
-                    .with_files(&stage.files);
+                playing = player(Some(effect.look.clone()));
                 Stepped::Done { effect, before: None, failed: None }
             }
             Some(First::Stopped(why)) => return Ok(End::stopped(at, why)),
-            None => match player.step(step).await {
+            None => match playing.step(step).await {
                 Ok(stepped) => stepped,
                 Err(error @ SessionError::Unreachable { .. }) => {
                     return Ok(End::stopped(at, format!("network: {error}")));
@@ -182,9 +198,20 @@ async fn watch(
             error: None,
             screenshot: None,
             observation: None,
+            resolution: None,
             duration_ms: clock.elapsed().as_millis() as u64,
             ..step.clone()
         };
+        if let Some(healing) = playing.take_healed() {
+            done.observation = Some(format!(
+                "healed: {} is now {} ({})",
+                step.locator.clone().unwrap_or_default().describe(),
+                healing.locator.describe(),
+                healing.reason
+            ));
+            done.locator = Some(healing.locator);
+            done.resolution = Some("healed".to_owned());
+        }
         let (effect, before, failed) = match stepped {
             Stepped::Done { effect, before, failed } => (effect, before, failed),
             // What the recording left out may stay left out.
@@ -264,7 +291,8 @@ async fn first_page(
 }
 
 /// What is wrong, by the same oracles that the explorer uses.
-fn judge(effect: &Effect, before: Option<&Look>, session: &Session, moment: Moment) -> Vec<Finding> {
+#[must_use]
+pub fn judge(effect: &Effect, before: Option<&Look>, session: &Session, moment: Moment) -> Vec<Finding> {
     if let Some(message) = &effect.hung {
         return vec![oracle::hang(message)];
     }
@@ -278,7 +306,8 @@ fn judge(effect: &Effect, before: Option<&Look>, session: &Session, moment: Mome
 }
 
 /// What fails a step: the strict oracles of the seed. A broken image or a message on the screen does not.
-fn stops(finding: &Finding) -> bool {
+#[must_use]
+pub fn stops(finding: &Finding) -> bool {
     matches!(
         finding.kind,
         BugKind::Exception | BugKind::HttpError | BugKind::Crash | BugKind::DisabledControl | BugKind::MissingText

@@ -20,10 +20,22 @@ pub(super) fn misfit(set: &Overrides) -> Option<(&'static str, String)> {
         ("limits.screens", wide(screens)),
         ("limits.windows", wide(windows)),
         ("limits.page_nodes", wide(page_nodes)),
+        ("model.max_calls", wide(&set.model.max_calls)),
     ]
     .into_iter()
     .find(|(_, value)| *value == Some(0))
     .map(|(name, _)| (name, "is 0, expected a number above 0".to_owned()))
+    .or_else(|| {
+        let model = &set.model;
+        let (name, _) = [
+            ("model.prompt_usd_per_million", model.prompt_usd_per_million),
+            ("model.answer_usd_per_million", model.answer_usd_per_million),
+            ("model.budget_usd", model.budget_usd),
+        ]
+        .into_iter()
+        .find(|(_, usd)| usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0))?;
+        Some((name, "is no amount of money, expected 0 or more USD".to_owned()))
+    })
     .or_else(|| {
         let bad = set.own_origins.iter().flatten().find(|text| !is_origin(text))?;
         Some(("own_origins", format!("holds `{bad}`, expected an origin such as https://api.example.com")))
@@ -83,6 +95,14 @@ mod tests {
         for key in ["actions", "depth", "wall_time_s", "settle_ms", "screens", "windows", "page_nodes"] {
             assert!(told(&format!("[limits]\n{key} = 0\n")).contains(key));
         }
+    }
+
+    #[test]
+    fn a_price_is_an_amount_of_money() {
+        for value in ["-1", "nan", "inf"] {
+            assert!(told(&format!("[model]\nprompt_usd_per_million = {value}\n")).contains("amount of money"));
+        }
+        assert!(Config::from_toml("[model]\nanswer_usd_per_million = 0\n").is_ok());
     }
 
     #[test]

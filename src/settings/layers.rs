@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::check::misfit;
-use super::{Overrides, SettingsError};
+use super::{ModelSettings, Overrides, SettingsError};
 use crate::env;
 use crate::store;
 
@@ -56,11 +56,13 @@ const KEYS: &[&str] = &[
     "storage_state",
     "viewport",
     "limits",
+    "model",
     "workers",
     "strict_oracles",
     "fail_on_5xx",
 ];
 const LIMIT_KEYS: &[&str] = &["actions", "depth", "wall_time_s", "settle_ms", "screens", "windows", "page_nodes"];
+const MODEL_KEYS: &[&str] = &["name", "prompt_usd_per_million", "answer_usd_per_million", "max_calls", "budget_usd"];
 const LOGIN_KEYS: &[&str] =
     &["url", "username_env", "password_env", "username_locator", "password_locator", "submit_locator"];
 
@@ -91,7 +93,7 @@ impl Config {
         };
         let table: toml::Table = toml::from_str(text).map_err(reason)?;
         refuse_unknown("setting", &table, KEYS)?;
-        for (name, keys) in [("limits", LIMIT_KEYS), ("login", LOGIN_KEYS)] {
+        for (name, keys) in [("limits", LIMIT_KEYS), ("login", LOGIN_KEYS), ("model", MODEL_KEYS)] {
             if let Some(toml::Value::Table(table)) = table.get(name) {
                 refuse_unknown(&format!("key in [{name}]"), table, keys)?;
             }
@@ -117,6 +119,7 @@ impl Config {
                 review_batch_size: number(&[env::REVIEW_BATCH_SIZE])?,
                 safe_to_mutate: switch(&[env::SAFE_TO_MUTATE, env::MONKEY_SAFE_TO_MUTATE])?,
                 workers: number(&[env::WORKERS])?,
+                model: ModelSettings { name: env::get(env::MODEL), ..ModelSettings::default() },
                 ..Overrides::default()
             },
         })
@@ -225,6 +228,7 @@ mod tests {
         assert_eq!(keys(&schema), known(KEYS));
         assert_eq!(keys(&schema["$defs"]["PartialLimits"]), known(LIMIT_KEYS));
         assert_eq!(keys(&schema["$defs"]["Login"]), known(LOGIN_KEYS));
+        assert_eq!(keys(&schema["$defs"]["ModelSettings"]), known(MODEL_KEYS));
     }
 
     #[test]
@@ -234,6 +238,17 @@ mod tests {
         let both = first.or(second).settings;
         assert_eq!((both.batch_size, both.workers), (Some(1), Some(4)));
         assert_eq!((both.limits.depth, both.limits.actions), (Some(2), Some(5)));
+    }
+
+    #[test]
+    fn the_price_of_one_model_is_not_that_of_another() {
+        let file =
+            || Config::from_toml("[model]\nname = \"openai/a\"\nprompt_usd_per_million = 3\nmax_calls = 7\n").unwrap();
+        let flag = |name: &str| Config::from_toml(&format!("[model]\nname = \"{name}\"\n")).unwrap();
+        let same = flag("openai/a").or(file()).settings.model;
+        assert_eq!((same.prompt_usd_per_million, same.max_calls), (Some(3.0), Some(7)));
+        let other = flag("openai/b").or(file()).settings.model;
+        assert_eq!((other.prompt_usd_per_million, other.max_calls), (None, Some(7)));
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub struct Overrides {
     /// Limits of one route's exploration.
     #[serde(skip_serializing_if = "PartialLimits::is_empty")]
     pub limits: PartialLimits,
+    /// The model that is asked where one is needed.
+    #[serde(skip_serializing_if = "ModelSettings::is_empty")]
+    pub model: ModelSettings,
     /// Browsers side by side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
@@ -43,6 +46,51 @@ pub struct Overrides {
     /// Whether a step fails when a same-site document, xhr or fetch answers 5xx.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fail_on_5xx: Option<bool>,
+}
+
+/// The model that is asked where one is needed: which, at what price, how often. Never its key, and never its address:
+/// a file that came along with a repository must not lead a key astray.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ModelSettings {
+    /// `PROVIDER/MODEL`, such as `openai/gpt-4o-mini`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// USD for a million tokens of a question; 0 = free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_usd_per_million: Option<f64>,
+    /// USD for a million tokens of an answer; 0 = free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_usd_per_million: Option<f64>,
+    /// Most requests of one command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_calls: Option<u32>,
+    /// Most money of one command, in USD; needs the prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_usd: Option<f64>,
+}
+
+impl ModelSettings {
+    /// Whether nothing is set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// These settings, and the other source's where they are silent. Prices belong to a model: those of another one are
+    /// not taken over.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let same = self.name.is_none() || other.name.is_none() || self.name == other.name;
+        let price = |price: Option<f64>| price.filter(|_| same);
+        Self {
+            name: self.name.or(other.name),
+            prompt_usd_per_million: self.prompt_usd_per_million.or(price(other.prompt_usd_per_million)),
+            answer_usd_per_million: self.answer_usd_per_million.or(price(other.answer_usd_per_million)),
+            max_calls: self.max_calls.or(other.max_calls),
+            budget_usd: self.budget_usd.or(other.budget_usd),
+        }
+    }
 }
 
 /// How to log in. Names of environment variables, never what they hold.
@@ -151,6 +199,7 @@ impl Overrides {
             storage_state: self.storage_state.or(other.storage_state),
             viewport: self.viewport.or(other.viewport),
             limits: self.limits.or(other.limits),
+            model: self.model.or(other.model),
             workers: self.workers.or(other.workers),
             strict_oracles: self.strict_oracles.or(other.strict_oracles),
             fail_on_5xx: self.fail_on_5xx.or(other.fail_on_5xx),
@@ -180,6 +229,8 @@ pub struct Settings {
     pub viewport: [u32; 2],
     /// Limits of one route's exploration.
     pub limits: Limits,
+    /// The model that is asked where one is needed.
+    pub model: ModelSettings,
     /// Browsers side by side; half the cores unless told otherwise.
     pub workers: u32,
     /// Whether a step fails when the page throws, its document is 404, or its control is disabled; on unless told
@@ -213,6 +264,7 @@ impl From<Overrides> for Settings {
             storage_state: set.storage_state,
             viewport: set.viewport.unwrap_or([1280, 800]),
             limits: set.limits.or_default(),
+            model: set.model,
             workers: set.workers.unwrap_or_else(half_the_cores).max(1),
             strict_oracles: set.strict_oracles.unwrap_or(true),
             fail_on_5xx: set.fail_on_5xx.unwrap_or(true),

@@ -10,5 +10,5 @@ mod step;
 
 pub use address::page_key;
 pub use fingerprint::FingerprintParts;
-pub use run_file::{Flow, NodePath, RunFile, RunSettings};
+pub use run_file::{Flow, NodePath, PlannedStep, RunFile, RunSettings};
 pub use step::{DialogAnswer, Locator, StepRequest, StepStatus, Tool, TraceStep};

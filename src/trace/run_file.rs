@@ -84,9 +84,22 @@ pub struct Flow {
     pub title: String,
     /// The steps as they happened.
     pub trace: Vec<TraceStep>,
+    /// The instructions that the steps came from, where they came from any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<PlannedStep>,
     /// For each node of the route's action tree: the steps that reach it, through the node's own action.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<NodePath>,
+}
+
+/// One instruction of a flow's plan, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedStep {
+    /// What to do.
+    pub instruction: String,
+    /// What should be seen then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
 }
 
 /// The way to one node.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::browser::SessionError;
 use crate::exit::{Exit, Explain};
+use crate::llm::LlmError;
 use crate::replay::EnterError;
 use crate::store::StoreError;
 
@@ -55,6 +56,12 @@ pub enum VerifyError {
     /// A run without traces needs a model, and none is configured.
     #[error("the run {0} holds no trace; its plan can only be played by a model, and none is configured")]
     NoTrace(String),
+    /// A run without traces that holds no plan either.
+    #[error("the run {0} holds neither a trace nor a plan, so there is nothing to play")]
+    NoPlan(String),
+    /// The model.
+    #[error(transparent)]
+    Model(#[from] LlmError),
     /// Not a single step could be played.
     #[error("nothing of the run {run} could be played: {why}")]
     NothingPlayed {
@@ -83,6 +90,7 @@ impl Explain for VerifyError {
             Self::Enter(error) => error.exit(),
             Self::Session(error) => error.exit(),
             Self::Store(error) => error.exit(),
+            Self::Model(error) => error.exit(),
             Self::NothingPlayed { .. } => Exit::Engine,
             _ => Exit::Usage,
         }
@@ -97,7 +105,12 @@ impl Explain for VerifyError {
             Self::Newer { .. } => Some("update agent-test".to_owned()),
             Self::UnknownBug { .. } => Some("`agent-test fingerprint list` shows the bugs of a run".to_owned()),
             Self::AmbiguousBug { .. } => Some("give more digits".to_owned()),
-            Self::NoTrace(_) => Some("explore the application again: every run since then leaves traces".to_owned()),
+            Self::NoTrace(_) => Some(format!(
+                "explore the application again: every run since then leaves traces; or name a model with --model or in {}",
+                crate::env::MODEL
+            )),
+            Self::NoPlan(_) => Some("explore the application again: every run since then leaves traces".to_owned()),
+            Self::Model(error) => error.hint(),
             Self::NothingPlayed { .. } => Some("is the application running, and is the base URL right?".to_owned()),
             Self::NoBase(_) => Some("name it with --base-url".to_owned()),
             Self::Enter(error) => error.hint(),
@@ -114,6 +127,8 @@ impl Explain for VerifyError {
             Self::UnknownBug { .. } => "unknown_fingerprint",
             Self::AmbiguousBug { .. } => "ambiguous_fingerprint",
             Self::NoTrace(_) => "no_trace",
+            Self::NoPlan(_) => "no_plan",
+            Self::Model(error) => error.code(),
             Self::NothingPlayed { .. } => "nothing_played",
             Self::NoBase(_) => "no_base_url",
             Self::Enter(error) => error.code(),

@@ -42,7 +42,7 @@ pub fn fixed_bugs(root: &Path) -> Vec<(String, DateTime<Utc>)> {
             match bug.verdict {
                 Verdict::Fixed => fixed.push((key, report.started_at)),
                 // What says nothing takes nothing back.
-                Verdict::Blocked => {}
+                Verdict::Blocked | Verdict::Healed => {}
                 _ => fixed.retain(|(known, _)| *known != key),
             }
         }

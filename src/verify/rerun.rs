@@ -9,11 +9,13 @@ use chrono::{DateTime, Utc};
 use url::Url;
 
 use super::error::VerifyError;
+use super::heal::ModelHealer;
+use super::proposals::Proposal;
 use super::rebase::rebase;
 use super::verdict::verdict;
 use crate::event::{EventKind, Events};
 use crate::maze::{Bug, FireRate, Severity};
-use crate::replay::{Ask, End, Outcome, Stage, Witness, is_explained, outcome, witness};
+use crate::replay::{Ask, End, Healer, Outcome, Stage, Witness, is_explained, outcome, witness_healing};
 use crate::store::Clock;
 use crate::trace::fingerprint::{legacy, url_template};
 use crate::trace::{FingerprintParts, Flow, RunFile, RunSettings, StepStatus, TraceStep};
@@ -31,19 +33,31 @@ pub struct Rerun {
     pub differing: usize,
     /// Bugs of the run that did not fire: where, and what came of them.
     pub silent: Vec<(String, Outcome)>,
+    /// Targets that were found anew.
+    pub proposals: Vec<Proposal>,
+    /// Flows of a plan that ended early: which, and why.
+    pub stopped: Vec<(String, String)>,
 }
 
-/// Plays every flow of a run again.
+/// Plays every flow of a run again. With a healer, a target that is missing is asked for.
 ///
 /// # Errors
-/// [`VerifyError::NoTrace`] when it holds no trace; [`VerifyError::Session`].
-pub async fn rerun(stage: &Stage, run: &RunFile, events: &Events, clock: &Clock) -> Result<Rerun, VerifyError> {
+/// [`VerifyError::NoTrace`] when it holds no trace; [`VerifyError::Model`] when the model cannot be asked at all;
+/// [`VerifyError::Session`].
+pub async fn rerun(
+    stage: &Stage,
+    run: &RunFile,
+    healer: Option<&ModelHealer>,
+    events: &Events,
+    clock: &Clock,
+) -> Result<Rerun, VerifyError> {
     if run.flows.iter().all(|flow| flow.trace.is_empty()) {
         return Err(VerifyError::NoTrace(run.id.clone()));
     }
     let recorded = Url::parse(&run.base_url).unwrap_or_else(|_| stage.base.clone());
     let began = clock.now();
-    let mut again = Rerun { run: empty(run, stage, began), played: 0, missed: 0, differing: 0, silent: Vec::new() };
+    let mut again = Rerun::begin(empty(run, stage, began));
+    let asks = healer.map(|healer| healer as &dyn Healer);
     let mut first: Option<String> = None;
     for flow in &run.flows {
         let mut outcomes: BTreeMap<u32, TraceStep> = BTreeMap::new();
@@ -51,7 +65,8 @@ pub async fn rerun(stage: &Stage, run: &RunFile, events: &Events, clock: &Clock)
             let steps: Vec<TraceStep> =
                 way.iter().filter_map(|index| flow.trace.iter().find(|step| step.index == *index).cloned()).collect();
             let steps = rebase(&steps, &recorded, &stage.base);
-            let seen = witness(stage, &steps, Ask::of(stage.settings.limits.settle_ms, [])).await?;
+            let seen = witness_healing(stage, &steps, Ask::of(stage.settings.limits.settle_ms, []), asks).await?;
+            again.propose(healer, &flow.title, None, &steps, &seen.steps, matches!(seen.end, End::Reached(_)));
             if let End::Stopped { at, why, .. } = &seen.end {
                 first.get_or_insert_with(|| format!("step {at}: {why}"));
             }
@@ -77,9 +92,15 @@ pub async fn rerun(stage: &Stage, run: &RunFile, events: &Events, clock: &Clock)
         return Err(VerifyError::NothingPlayed { run: run.id.clone(), why });
     }
     for bug in &run.bugs {
-        let trace = rebase(&bug.trace, &recorded, &stage.base);
-        let seen = witness(stage, &trace, Ask::of(stage.settings.limits.settle_ms, [bug])).await?;
+        let mut trace = rebase(&bug.trace, &recorded, &stage.base);
+        let seen = witness_healing(stage, &trace, Ask::of(stage.settings.limits.settle_ms, [bug]), asks).await?;
         let outcome = outcome(bug, &seen, &run.bugs);
+        let judged = matches!(outcome, Outcome::Fired | Outcome::Clean);
+        again.propose(healer, &bug.location, Some(bug), &trace, &seen.steps, judged);
+        for (step, played) in trace.iter_mut().zip(&seen.steps).filter(|(_, played)| played.resolution.is_some()) {
+            step.locator.clone_from(&played.locator);
+            step.resolution.clone_from(&played.resolution);
+        }
         events.emit(
             clock.now(),
             EventKind::BugVerified {
@@ -95,11 +116,52 @@ pub async fn rerun(stage: &Stage, run: &RunFile, events: &Events, clock: &Clock)
             again.silent.push((bug.location.clone(), outcome));
         }
     }
+    if let Some(error) = healer.and_then(ModelHealer::refused) {
+        return Err(error.into());
+    }
     again.run.finished_at = Some(clock.now());
     Ok(again)
 }
 
 impl Rerun {
+    pub(super) fn begin(run: RunFile) -> Self {
+        Self { run, played: 0, missed: 0, differing: 0, silent: Vec::new(), proposals: Vec::new(), stopped: Vec::new() }
+    }
+
+    /// The new run without what was found up to now.
+    pub(super) fn empty_run(&self) -> RunFile {
+        RunFile { flows: Vec::new(), bugs: Vec::new(), ..self.run.clone() }
+    }
+
+    fn propose(
+        &mut self,
+        healer: Option<&ModelHealer>,
+        location: &str,
+        bug: Option<&Bug>,
+        recorded: &[TraceStep],
+        played: &[TraceStep],
+        judged: bool,
+    ) {
+        for healed in healer.map(|healer| healer.healed(recorded, played)).unwrap_or_default() {
+            let page = recorded.iter().find(|step| step.index == healed.index);
+            let page = page.map(|step| step.url_before.clone()).unwrap_or_default();
+            let known = self.proposals.iter_mut().find(|known| {
+                known.location == location && known.healed.old == healed.old && known.healed.new == healed.new
+            });
+            match known {
+                Some(known) => known.judged |= judged,
+                None => self.proposals.push(Proposal {
+                    location: location.to_owned(),
+                    fingerprint: bug.and_then(|bug| bug.fingerprint_v2.clone().or_else(|| bug.fingerprint.clone())),
+                    healed,
+                    page,
+                    judged,
+                    accepted: false,
+                }),
+            }
+        }
+    }
+
     fn count(&mut self, flow: &Flow, outcomes: &BTreeMap<u32, TraceStep>) {
         for step in &flow.trace {
             let Some(now) = outcomes.get(&step.index) else { continue };
@@ -110,7 +172,7 @@ impl Rerun {
     }
 }
 
-fn empty(run: &RunFile, stage: &Stage, now: DateTime<Utc>) -> RunFile {
+pub(super) fn empty(run: &RunFile, stage: &Stage, now: DateTime<Utc>) -> RunFile {
     RunFile {
         schema_version: 1,
         id: String::new(),
@@ -147,7 +209,7 @@ fn ways(flow: &Flow) -> Vec<Vec<u32>> {
 }
 
 /// A failure that no bug of the run explains, as a bug with the way to it.
-fn new_bug(run: &RunFile, flow: &Flow, seen: &Witness) -> Option<Bug> {
+pub(super) fn new_bug(run: &RunFile, flow: &Flow, seen: &Witness) -> Option<Bug> {
     let finding = match &seen.end {
         End::Stopped { finding, .. } => finding.as_deref()?,
         End::Reached(sight) => sight.findings.iter().find(|finding| {

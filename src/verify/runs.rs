@@ -168,6 +168,7 @@ fn fill_in(run: &mut Map<String, Value>, id: &str) {
         flow.insert("id".to_owned(), json!(name));
         default(flow, "title", json!(name));
         default(flow, "trace", json!([]));
+        fill_in_plan(flow);
         for (index, step) in list(flow.get_mut("trace")).enumerate() {
             fill_in_step(step, index, &started);
         }
@@ -187,6 +188,34 @@ fn fill_in(run: &mut Map<String, Value>, id: &str) {
             }
         }
     }
+}
+
+/// A plan is a list of texts, or of objects that hold one, by whatever name.
+fn fill_in_plan(flow: &mut Map<String, Value>) {
+    let listed = ["plan", "steps", "actions", "instructions"].iter().find_map(|name| match flow.get(*name)? {
+        Value::Array(items) => Some(items.clone()),
+        Value::Object(plan) => {
+            ["steps", "actions", "instructions"].iter().find_map(|name| plan.get(*name)?.as_array().cloned())
+        }
+        _ => None,
+    });
+    let text = |item: &Value, names: &[&str]| {
+        let text = names.iter().find_map(|name| item.get(*name)?.as_str())?.trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    };
+    let plan: Vec<Value> = listed
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|item| match item {
+            Value::String(text) => (!text.trim().is_empty()).then(|| json!({ "instruction": text.trim() })),
+            item => {
+                let instruction = text(item, &["instruction", "action", "description", "text", "step"])?;
+                let expected = text(item, &["expected", "expect", "expectedResult", "expected_result"]);
+                Some(json!({ "instruction": instruction, "expected": expected }))
+            }
+        })
+        .collect();
+    flow.insert("plan".to_owned(), Value::Array(plan));
 }
 
 fn fill_in_step(step: &mut Value, index: usize, started: &Value) {
@@ -245,6 +274,23 @@ mod tests {
     fn a_run_from_before_traces_is_read() {
         let run = parse_run(r#"{"flows": [{}], "bugs": [{"fingerprint": "b", "severity": "minor"}]}"#, "old").unwrap();
         assert!(run.flows[0].trace.is_empty() && run.bugs[0].trace.is_empty());
+    }
+
+    #[test]
+    fn a_plan_is_read_in_every_form_that_is_about() {
+        let plans = r#"{"flows": [
+            {"plan": ["Open the cart", " "]},
+            {"steps": [{"action": "Open the cart", "expected": "It is empty"}, {"tool": "click"}, 7]},
+            {"plan": {"steps": [{"description": "Open the cart"}]}},
+            {"instructions": [{"instruction": "Open the cart"}], "plan": null}]}"#;
+        let run = parse_run(plans, "x").unwrap();
+        let read: Vec<Vec<&str>> = run
+            .flows
+            .iter()
+            .map(|flow| flow.plan.iter().map(|planned| planned.instruction.as_str()).collect())
+            .collect();
+        assert_eq!(read, vec![vec!["Open the cart"]; 4]);
+        assert_eq!(run.flows[1].plan[0].expected.as_deref(), Some("It is empty"));
     }
 
     #[test]

@@ -12,6 +12,8 @@ open_enum! {
         StillBroken = "still_broken",
         /// It fired in some attempts and not in others.
         Flaky = "flaky",
+        /// It did not fire, and a target on the way was found only by asking for it anew.
+        Healed = "healed",
         /// The failing step could not be reached: nothing is known.
         Blocked = "blocked",
         /// The failing step fails in another way than it did.
@@ -44,6 +46,15 @@ pub fn verdict<'a>(attempts: impl Iterator<Item = &'a Outcome> + Clone) -> Verdi
         (false, true, _) => Verdict::Changed,
         (false, false, true) if !blocked => Verdict::Fixed,
         _ => Verdict::Blocked,
+    }
+}
+
+/// A way that was found anew in any attempt proves no repair: what would be fixed is healed.
+#[must_use]
+pub fn with_healing(verdict: Verdict, healed: bool) -> Verdict {
+    match verdict {
+        Verdict::Fixed if healed => Verdict::Healed,
+        other => other,
     }
 }
 
@@ -95,6 +106,16 @@ mod tests {
             (vec![], Verdict::Blocked),
         ] {
             assert_eq!(verdict(attempts.iter()), expected, "{attempts:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_clean_way_that_was_healed_is_healed() {
+        for word in Verdict::WORDS {
+            let told = with_healing(Verdict::from(*word), true);
+            let expected = if *word == "fixed" { "healed" } else { word };
+            assert_eq!((told.as_str(), told.is_failure()), (expected, Verdict::from(*word).is_failure()));
+            assert_eq!(with_healing(Verdict::from(*word), false).as_str(), *word);
         }
     }
 

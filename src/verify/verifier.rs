@@ -9,13 +9,15 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::error::VerifyError;
+use super::heal::{HealedStep, ModelHealer};
 use super::rebase::rebase;
 use super::reset::reset;
-use super::verdict::{Verdict, failure_bound, repeats_for, verdict};
+use super::verdict::{Verdict, failure_bound, repeats_for, verdict, with_healing};
 use crate::browser::SessionError;
 use crate::event::{EventKind, Events};
+use crate::llm::ModelUse;
 use crate::maze::{Bug, Severity};
-use crate::replay::{Ask, Outcome, Stage, outcome, witness};
+use crate::replay::{Ask, Healer, Outcome, Stage, outcome, witness_healing};
 use crate::store::Clock;
 use crate::trace::RunFile;
 
@@ -32,10 +34,14 @@ pub struct VerifyOptions {
     pub known_bad: Option<Url>,
     /// Whether a blocked bug fails the process.
     pub fail_on_blocked: bool,
+    /// Whether a healed bug fails the process.
+    pub fail_on_healed: bool,
+    /// Who is asked where a missing target is now; none: nobody.
+    pub healer: Option<Arc<ModelHealer>>,
 }
 
 /// What came of one attempt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptReport {
     /// `fired`, `clean`, `changed` or `blocked`.
@@ -49,6 +55,9 @@ pub struct AttemptReport {
     /// Locators that held only by a lower rung.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<String>,
+    /// Targets that were found anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub healed: Vec<HealedStep>,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
 }
@@ -115,7 +124,16 @@ pub struct VerifyReport {
     pub started_at: chrono::DateTime<chrono::Utc>,
     /// The bugs, in the order of the run.
     pub bugs: Vec<BugVerdict>,
-    /// 1 when a bug is still_broken, flaky or changed (and on blocked ones where that was asked for).
+    /// What the model was asked and what it cost, when one was configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelUse>,
+    /// File with the locators that were found anew, relative to the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposals: Option<String>,
+    /// Targets of the stored run that were rewritten, when that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<usize>,
+    /// 1 when a bug is still_broken, flaky or changed (and on blocked or healed ones where that was asked for).
     pub exit_code: u8,
 }
 
@@ -158,7 +176,7 @@ pub async fn verify(
             done.push(attempt);
             // With a positive control to come, this is not its verdict yet.
             if done.len() >= repeat as usize && options.known_bad.is_none() {
-                emit(bug, &verdict(done.iter().map(|(outcome, _)| outcome)));
+                emit(bug, &together(&done));
             }
         }
         Ok::<(), SessionError>(())
@@ -174,7 +192,7 @@ pub async fn verify(
             bench.whole(bug, &mut told).await?;
         }
         if let Some(known_bad) = &options.known_bad {
-            if told.verdict == Verdict::Fixed {
+            if matches!(told.verdict, Verdict::Fixed | Verdict::Healed) {
                 let (control, blocked) = bench.control(bug, known_bad).await?;
                 if !control.fired {
                     told.reason = Some(match blocked {
@@ -193,10 +211,25 @@ pub async fn verify(
         }
         verdicts.push(told);
     }
-    let fails =
-        |bug: &BugVerdict| bug.verdict.is_failure() || (options.fail_on_blocked && bug.verdict == Verdict::Blocked);
+    let fails = |bug: &BugVerdict| {
+        bug.verdict.is_failure()
+            || (options.fail_on_blocked && bug.verdict == Verdict::Blocked)
+            || (options.fail_on_healed && bug.verdict == Verdict::Healed)
+    };
     let exit_code = u8::from(verdicts.iter().any(fails));
-    Ok(VerifyReport { run: run.id.clone(), base_url: stage.base.to_string(), started_at, bugs: verdicts, exit_code })
+    if let Some(error) = options.healer.as_ref().and_then(|healer| healer.refused()) {
+        return Err(error.into());
+    }
+    Ok(VerifyReport {
+        run: run.id.clone(),
+        base_url: stage.base.to_string(),
+        started_at,
+        bugs: verdicts,
+        model: options.healer.as_ref().map(|healer| healer.spent()),
+        proposals: None,
+        accepted: None,
+        exit_code,
+    })
 }
 
 fn next(queue: &Mutex<VecDeque<(usize, u32)>>) -> Option<(usize, u32)> {
@@ -219,13 +252,16 @@ impl Bench<'_> {
         if let Some(command) = &self.options.reset_command
             && let Err(why) = reset(command).await
         {
-            return Ok(told(Outcome::Blocked { at: None, why }, Vec::new(), 0));
+            return Ok(told(Outcome::Blocked { at: None, why }, Vec::new(), Vec::new(), 0));
         }
         let trace = rebase(&bug.trace, self.recorded, base);
         let stage = Stage { base: base.clone(), ..self.stage.clone() };
-        let seen = witness(&stage, &trace, Ask::of(stage.settings.limits.settle_ms, [bug])).await?;
+        let ask = Ask::of(stage.settings.limits.settle_ms, [bug]);
+        let healer = self.options.healer.as_deref();
+        let seen = witness_healing(&stage, &trace, ask, healer.map(|healer| healer as &dyn Healer)).await?;
         let outcome = outcome(bug, &seen, &self.run.bugs);
-        Ok(told(outcome, seen.drift, seen.duration_ms))
+        let healed = healer.map(|healer| healer.healed(&trace, &seen.steps)).unwrap_or_default();
+        Ok(told(outcome, seen.drift, healed, seen.duration_ms))
     }
 
     /// A shortened trace may be clean because another way round is repaired: the whole one has to be clean as well.
@@ -263,12 +299,18 @@ impl Bench<'_> {
     }
 }
 
-fn told(outcome: Outcome, drift: Vec<String>, duration_ms: u64) -> (Outcome, AttemptReport) {
+fn together(attempts: &[(Outcome, AttemptReport)]) -> Verdict {
+    let healed = attempts.iter().any(|(_, report)| !report.healed.is_empty());
+    with_healing(verdict(attempts.iter().map(|(outcome, _)| outcome)), healed)
+}
+
+fn told(outcome: Outcome, drift: Vec<String>, healed: Vec<HealedStep>, duration_ms: u64) -> (Outcome, AttemptReport) {
     let report = AttemptReport {
         outcome: outcome.word().to_owned(),
         at: outcome.at(),
         why: outcome.why().map(str::to_owned),
         drift,
+        healed,
         duration_ms,
     };
     (outcome, report)
@@ -277,7 +319,7 @@ fn told(outcome: Outcome, drift: Vec<String>, duration_ms: u64) -> (Outcome, Att
 /// Puts the attempts at a bug together.
 fn sum_up(bug: &Bug, attempts: Vec<(Outcome, AttemptReport)>) -> BugVerdict {
     let outcomes = || attempts.iter().map(|(outcome, _)| outcome);
-    let given = verdict(outcomes());
+    let given = together(&attempts);
     let count =
         |wanted: &Outcome| u32::try_from(outcomes().filter(|outcome| *outcome == wanted).count()).unwrap_or(u32::MAX);
     let (clean, fired) = (count(&Outcome::Clean), count(&Outcome::Fired));
