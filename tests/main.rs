@@ -12,6 +12,7 @@ mod explore; // what an exploration meets and what it never does, on small pages
 mod explore_bugs; // each kind of fault in the report, and what every report keeps
 mod explore_input; // what `explore` and its neighbours cannot use, and whose turn it is then
 mod explore_kit; // no tests: small pages that write down every request, and an exploration of them
+mod export; // specs and recordings of bugs, played by Playwright and by Chrome's own replay library
 mod readme; // commands and links of the Markdown files
 mod report; // the HTML report in a real browser
 mod route_map; // the route map's example, discovery from a list, selection

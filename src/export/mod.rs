@@ -11,14 +11,19 @@
 //! * A file of another content is never replaced unless the caller says so; one of the same content is left.
 //! * What cannot be expressed is left out and told with the reason, never approximated in silence.
 
+mod assemble;
+mod check;
 mod error;
 mod place;
 mod playwright;
+mod recorder;
 mod steps;
 mod text;
 mod write;
 
+pub use assemble::{Exported, Format, LeftOut, export};
 pub use error::{ExportError, Refusal};
 pub use playwright::spec;
+pub use recorder::{Recording, recording};
 pub use steps::{Terms, file_stem};
 pub use write::{Document, Written, write};

@@ -80,7 +80,8 @@ pub(super) fn ways(locator: &Locator, page: &str) -> Result<Ways, Refusal> {
     Ok(Ways { scope: scope(locator, page), ways, unstable })
 }
 
-fn known_role(locator: &Locator) -> Option<&str> {
+/// The role, when browsers and libraries agree about it.
+pub(super) fn known_role(locator: &Locator) -> Option<&str> {
     // The browser and Playwright disagree about the role of a summary.
     let summary = locator.css.as_deref().is_some_and(|css| css.ends_with("summary"));
     locator.role.as_deref().filter(|role| !summary && ROLES.contains(role))

@@ -1,5 +1,6 @@
 // ---------------------------------------------------------------------------------------------------------------------
-// Below: how the steps are played and what counts as a fault. The same in every exported spec.
+// Below: how the steps are played and what counts as a fault. The same in every exported spec,
+// but for the rules that only some kinds of bugs need.
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** A fault: what `agent-test` calls a bug, by kind, class of the error and what exactly failed. */
@@ -8,7 +9,7 @@ type Seen = {
   request: Request; method: string; url: string; type: string; top: boolean;
   status?: number; error?: string; refused?: string; done: boolean;
 };
-type Options = { value?: string | string[]; nth?: number; destructive?: boolean; role?: string };
+type Options = { value?: string | string[]; nth?: number; destructive?: boolean };
 type Doing = 'click' | 'fill' | 'hover' | 'focus' | 'select' | 'upload';
 
 /** A target may appear this late, and a screen may take this long to be still; milliseconds. */
@@ -38,6 +39,7 @@ class Play {
   private seen: Seen[] = [];
   private notes: string[] = [];
   private findings: Finding[] = [];
+  private waiting: Array<() => void> = [];
   private mode: 'load' | 'login' | 'act' = 'load';
   private destructive = false;
   private shown = false;
@@ -51,12 +53,16 @@ class Play {
     await play.context.addInitScript(watchPage);
     await play.context.route('**/*', (route) => play.guard(route));
     play.context.on('request', (request) => play.began(request));
-    play.context.on('response', (response) => { const seen = play.of(response.request()); seen.status = response.status(); if (seen.top) play.shown = true; });
-    play.context.on('requestfinished', (request) => { play.of(request).done = true; });
+    play.context.on('response', (response) => {
+      const seen = play.of(response.request());
+      seen.status = response.status();
+      if (seen.top) play.shown = true;
+    });
+    play.context.on('requestfinished', (request) => play.ended(play.of(request)));
     play.context.on('requestfailed', (request) => {
       const seen = play.of(request);
-      seen.done = true;
       seen.error = request.failure()?.errorText ?? 'failed';
+      play.ended(seen);
     });
     play.context.on('page', (opened) => play.attend(opened));
     play.attend(page);
@@ -357,8 +363,23 @@ class Play {
       const busy = () => this.seen.slice(mark.seen).some((one) => !one.done && !one.refused && one.type !== 'eventsource' && one.type !== 'websocket');
       if (still === true && !busy()) return;
       if (Date.now() >= end) return;
-      if (busy()) await this.context.waitForEvent(still === true ? 'requestfinished' : 'response', { timeout: Math.min(left, 250) }).catch(() => null);
+      if (busy()) await this.news(Math.min(left, 250));
     }
+  }
+
+  /** Waits until a request ends, at most so many milliseconds. */
+  private async news(most: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.waiting.push(resolve);
+      timer = setTimeout(resolve, most);
+    });
+    clearTimeout(timer);
+  }
+
+  private ended(seen: Seen): void {
+    seen.done = true;
+    for (const go of this.waiting.splice(0)) go();
   }
 
   /** Waits until something of the page changes, at most 250 ms. */

@@ -77,7 +77,7 @@ fn head(run: &RunFile, bug: &Bug, terms: &Terms) -> String {
     }
     out.push_str("//\n");
     out.push_str("// Run it:   npm install -D @playwright/test && npx playwright test\n");
-    out.push_str("// Settings, from the environment (none is needed where the recorded ones hold):\n");
+    out.push_str("// From the environment:\n");
     let mut row = |name: &str, text: &str| {
         let _ = writeln!(out, "//   {name:<26} {}", line(text));
     };
