@@ -264,3 +264,18 @@ fn no_secret_stands_in_a_file() {
     let refused = sandbox.run(&["export", "--recorder-json", "--json"]).exits(2).json();
     assert!(refused["error"]["message"].as_str().unwrap().contains("types a secret"), "{refused:#}");
 }
+
+#[test]
+fn a_spec_and_a_recording_read_like_this() {
+    let sandbox = demo_project();
+    let document = sandbox
+        .run(&["export", "--playwright", "--recorder-json", "--bug", "e452ff6b", "--out", "out", "--json"])
+        .exits(0)
+        .json();
+    let text = |at: usize| sandbox.read(document["files"][at]["path"].as_str().unwrap());
+    let spec = text(0).replace(env!("CARGO_PKG_VERSION"), "VERSION");
+    // What stands below is the same in every spec; it is `src/export/play.ts`.
+    let own = spec.split("// ------").next().unwrap();
+    insta::assert_snapshot!("spec", own);
+    insta::assert_snapshot!("recording", text(1));
+}

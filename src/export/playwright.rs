@@ -321,3 +321,122 @@ fn sections(text: &str, wanted: &[&str]) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+    use url::Url;
+
+    use super::*;
+    use crate::settings::Settings;
+
+    fn terms() -> Terms {
+        Terms { base: Url::parse("http://a.b/").unwrap(), settings: Settings::default(), known_bad: false }
+    }
+
+    fn run_of(steps: &serde_json::Value) -> RunFile {
+        let mut steps = steps.clone();
+        for (at, step) in steps.as_array_mut().unwrap().iter_mut().enumerate() {
+            step["index"] = at.into();
+            step["startedAt"] = "2026-05-02T10:15:00Z".into();
+        }
+        serde_json::from_value(json!({
+            "id": "2026-05-02T10-15-00Z", "baseUrl": "http://a.b/", "startedAt": "2026-05-02T10:15:00Z", "flows": [],
+            "bugs": [{ "description": "It throws", "severity": "major", "kind": "exception", "trace": steps }]
+        }))
+        .unwrap()
+    }
+
+    fn spec_of(steps: &serde_json::Value) -> Result<String, Refusal> {
+        let run = run_of(steps);
+        spec(&run, &run.bugs[0], &terms())
+    }
+
+    fn goto() -> serde_json::Value {
+        json!({ "tool": "goto", "value": "http://a.b/x", "status": "passed" })
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_of_a_page_becomes_code(text in any::<String>()) {
+            let target = |text: &str| json!({ "role": "button", "name": text, "label": text, "testId": text, "css": text });
+            let steps = |text: &str| json!([goto(), { "tool": "fill", "value": text, "locator": target(text), "status": "failed" }]);
+            let of = |text: &str| {
+                let mut run = run_of(&steps(text));
+                let bug = &mut run.bugs[0];
+                for field in [&mut bug.description, &mut bug.location, &mut bug.actual] {
+                    *field = text.to_owned();
+                }
+                spec(&run, &run.bugs[0], &terms()).unwrap()
+            };
+            // A text that left its literal or its comment would add a line, or take one away.
+            prop_assume!(!text.starts_with("env:") && !text.is_empty() && !text.ends_with('…'));
+            prop_assert_eq!(of(&text).lines().count(), of("plain").lines().count());
+        }
+    }
+
+    #[test]
+    fn every_tool_is_played() {
+        let button = json!({ "role": "button", "name": "Go", "css": "#go" });
+        let text = spec_of(&json!([
+            goto(),
+            { "tool": "hover", "locator": button, "status": "passed" },
+            { "tool": "select", "value": "Red", "locator": button, "status": "passed" },
+            { "tool": "select", "locator": button, "status": "passed" },
+            { "tool": "upload", "value": "[\"a.txt\", \"b.txt\"]", "locator": button, "status": "passed" },
+            { "tool": "upload", "value": "c.txt", "locator": button, "status": "passed" },
+            { "tool": "press", "value": "Enter", "status": "passed" },
+            { "tool": "scroll", "value": "400", "status": "passed" },
+            { "tool": "back", "status": "passed" },
+            { "tool": "wait", "status": "passed" },
+            { "tool": "assert_text", "value": "Hello", "status": "passed" },
+            { "tool": "goto", "value": "http://a.b/y", "status": "passed" },
+            { "tool": "click", "locator": button, "tab": 1, "status": "failed" },
+        ]))
+        .unwrap();
+        for part in [
+            r#"play.open(0, at("/x"))"#,
+            "play.act(1, 'hover'",
+            r#"]{ value: "Red" });"#.trim_start_matches(']'),
+            "play.act(3, 'focus'",
+            r#"{ value: ["a.txt", "b.txt"] }"#,
+            r#"{ value: ["c.txt"] }"#,
+            r#"play.press(6, "Enter")"#,
+            "play.scroll(7, 400)",
+            "play.back(8)",
+            "play.still(9)",
+            r#"play.showsText(10, "Hello")"#,
+            r#"play.visit(11, at("/y"))"#,
+            "const place12 = (await play.window(1));",
+            "place12.getByRole",
+            "const LAST = 12;",
+        ] {
+            assert!(text.contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_expressed_is_refused_with_the_reason() {
+        let why = |steps: serde_json::Value| spec_of(&steps).unwrap_err().to_string();
+        assert_eq!(why(json!([])), "it has no trace");
+        assert_eq!(why(json!([goto()])), "its trace ends before the failing step");
+        assert!(why(json!([{ "tool": "click", "status": "failed" }])).contains("begin with an address"));
+        assert!(why(json!([goto(), { "tool": "drag", "status": "failed" }])).contains("`drag`"));
+        let vague = json!({ "role": "button" });
+        assert!(why(json!([goto(), { "tool": "click", "locator": vague, "status": "failed" }])).contains("step 1"));
+        let run = {
+            let mut run = run_of(&json!([{ "tool": "goto", "value": "http://a.b/", "status": "failed" }]));
+            run.bugs[0].kind = Some(BugKind::from("ugly"));
+            run
+        };
+        assert!(spec(&run, &run.bugs[0], &terms()).unwrap_err().to_string().contains("`ugly`"));
+    }
+
+    #[test]
+    fn a_section_is_there_only_where_it_is_needed() {
+        let text = "a\n  //# one\nb\n//# two\nc\n//# !two\nd\n//#\ne\n";
+        assert_eq!(sections(text, &["one"]), "a\nb\nd\ne\n");
+        assert_eq!(sections(text, &["two"]), "a\nc\ne\n");
+    }
+}

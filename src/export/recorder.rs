@@ -306,3 +306,88 @@ fn is_the_only_one(locator: &Locator, step: &TraceStep, run: &RunFile) -> bool {
     );
     !in_list && !twin
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    fn run_of(steps: &Json) -> RunFile {
+        let mut steps = steps.clone();
+        for (at, step) in steps.as_array_mut().unwrap().iter_mut().enumerate() {
+            step["index"] = at.into();
+            step["startedAt"] = "2026-05-02T10:15:00Z".into();
+            step["urlBefore"] = "http://a.b/x".into();
+        }
+        serde_json::from_value(json!({
+            "id": "r", "baseUrl": "http://a.b/", "startedAt": "2026-05-02T10:15:00Z", "flows": [],
+            "bugs": [{ "description": "It throws", "severity": "major", "kind": "exception", "trace": steps }]
+        }))
+        .unwrap()
+    }
+
+    fn of(steps: &Json) -> Result<Recording, Refusal> {
+        let run = run_of(steps);
+        let terms =
+            Terms { base: Url::parse("http://a.b/").unwrap(), settings: Settings::default(), known_bad: false };
+        recording(&run, &run.bugs[0], &terms)
+    }
+
+    fn goto() -> Json {
+        json!({ "tool": "goto", "value": "http://a.b/x", "status": "passed" })
+    }
+
+    fn click(locator: &Json) -> Json {
+        json!({ "tool": "click", "locator": locator, "status": "failed" })
+    }
+
+    fn selectors_of(recording: &Recording) -> Json {
+        let steps = recording.document["steps"].as_array().unwrap();
+        steps.iter().find(|step| step["type"] == "click").unwrap()["selectors"].clone()
+    }
+
+    #[test]
+    fn a_name_leads_where_it_is_the_only_one_and_the_path_where_it_is_not() {
+        let at = |css: &str| json!({ "role": "button", "name": "Edit", "css": css });
+        let alone = of(&json!([goto(), click(&at("main > button"))])).unwrap();
+        assert_eq!(selectors_of(&alone), json!([["aria/Edit[role=\"button\"]"]]));
+        let row = of(&json!([goto(), click(&at("tbody > tr:nth-of-type(3) > td > button"))])).unwrap();
+        assert_eq!(selectors_of(&row), json!([["tbody > tr:nth-of-type(3) > td > button"]]));
+        assert!(row.document.to_string().contains("innerText"), "the name must agree");
+        let twins = json!([goto(), { "tool": "click", "locator": at("#other"), "status": "passed" }, click(&at("main > button"))]);
+        assert_eq!(selectors_of(&of(&twins).unwrap()), json!([["#other"]]));
+    }
+
+    #[test]
+    fn what_the_format_cannot_say_is_refused() {
+        let button = json!({ "role": "button", "name": "Go", "css": "#go" });
+        let why = |steps: Json| of(&steps).unwrap_err().to_string();
+        let stopped = json!([{ "method": "POST", "url": "http://a.b/x", "kind": "xhr", "refused": true }]);
+        let step = json!({ "tool": "click", "locator": button, "status": "failed", "requests": stopped });
+        assert!(why(json!([goto(), step])).contains("would change data"));
+        let secret = json!({ "tool": "fill", "locator": button, "value": "env:PIN", "status": "failed" });
+        assert!(why(json!([goto(), secret])).contains("types a secret (PIN)"));
+        let files = json!({ "tool": "upload", "locator": button, "value": "a.txt", "status": "failed" });
+        assert!(why(json!([goto(), files])).contains("sets files"));
+        let deep = json!({ "role": "button", "name": "Go", "css": "#go", "frame": ["#a", "#b"] });
+        assert!(why(json!([goto(), click(&deep)])).contains("by number"));
+        assert!(why(json!([goto(), click(&json!({ "role": "button", "name": "Go", "nth": 2 }))])).contains("from others"));
+    }
+
+    #[test]
+    fn a_frame_is_named_by_its_number_when_there_is_only_one() {
+        let document = |url: &str| json!({ "method": "GET", "url": url, "kind": "document" });
+        let mut open = goto();
+        open["requests"] = json!([document("http://old.host/x"), document("http://a.b/inner")]);
+        let inside = json!({ "role": "button", "name": "Go", "css": "#go", "frame": ["iframe"] });
+        let recording = of(&json!([open, click(&inside)])).unwrap();
+        let steps = recording.document["steps"].as_array().unwrap();
+        assert!(steps.iter().filter(|step| step["type"] == "click").all(|step| step["frame"] == json!([0])));
+    }
+
+    #[test]
+    fn what_is_not_checked_is_noted() {
+        let opening = json!([{ "tool": "goto", "value": "http://a.b/x", "status": "failed" }]);
+        assert!(of(&opening).unwrap().notes[0].contains("checks nothing"));
+    }
+}
