@@ -64,7 +64,12 @@ fn play_specs(directory: &Path, base: &str) -> BTreeMap<String, String> {
     let mut outcomes = BTreeMap::new();
     for suite in report["suites"].as_array().unwrap() {
         let test = &suite["specs"][0]["tests"][0];
-        let said = test["results"][0]["errors"][0]["message"].as_str().unwrap_or("passed").lines().next().unwrap();
+        let said = test["results"][0]["errors"][0]["message"]
+            .as_str()
+            .unwrap_or("expected to fail, and passed")
+            .lines()
+            .next()
+            .unwrap();
         let outcome = if test["status"] == "expected" { "passed" } else { said.trim_start_matches("Error: ") };
         outcomes.insert(suite["file"].as_str().unwrap().to_owned(), outcome.to_owned());
     }
@@ -171,7 +176,11 @@ fn a_spec_says_whether_it_is_the_bug_another_failure_or_an_earlier_step() {
         assert!(outcome.starts_with(said), "{mode:?}: {outcome}");
     }
     drop(app);
-    assert!(play_specs(&sandbox.file("specs"), "http://127.0.0.1:9/").into_values().all(|said| said.starts_with("not reached")));
+    assert!(
+        play_specs(&sandbox.file("specs"), "http://127.0.0.1:9/")
+            .into_values()
+            .all(|said| said.starts_with("not reached"))
+    );
 }
 
 #[test]
@@ -184,7 +193,7 @@ fn a_known_bug_is_expected_to_fail_and_tells_when_it_is_gone() {
         play_specs(&sandbox.file("specs"), &app.url).into_values().next().unwrap()
     };
     assert_eq!(play(Mode::Broken), "passed");
-    assert_eq!(play(Mode::Fixed), "Expected to fail, but passed.");
+    assert_eq!(play(Mode::Fixed), "expected to fail, and passed");
     let lost = play(Mode::Maintenance);
     assert!(lost.starts_with("not reached"), "{lost}");
 }
@@ -250,15 +259,25 @@ fn run_with_secrets(base: &str) -> String {
 fn no_secret_stands_in_a_file() {
     let sandbox = Sandbox::new();
     sandbox.write(".agent-test/runs/2026-05-02T10-15-00Z.json", &run_with_secrets("http://127.0.0.1:9/"));
-    sandbox.write("agent-test.toml", "[settings.login]\nurl = \"/login\"\nusername_env = \"SHOP_USER\"\npassword_env = \"SHOP_PASSWORD\"\n");
+    sandbox.write(
+        "agent-test.toml",
+        "[login]\nurl = \"/login\"\nusername_env = \"SHOP_USER\"\npassword_env = \"SHOP_PASSWORD\"\n",
+    );
     let mut command = sandbox.command(&["export", "--playwright", "--out", "specs", "--json"]);
-    command.envs([("SHOP_PASSWORD", "sh0p-pa55"), ("SHOP_USER", "me"), ("CARD_NUMBER", "4711-0815"), ("AGENT_TEST_PASSWORD", "gl0bal-pa55")]);
+    command.envs([
+        ("SHOP_PASSWORD", "sh0p-pa55"),
+        ("SHOP_USER", "me"),
+        ("CARD_NUMBER", "4711-0815"),
+        ("AGENT_TEST_PASSWORD", "gl0bal-pa55"),
+    ]);
     let answer = crate::sandbox::Answer::from(command.output().unwrap()).exits(0);
     let text = sandbox.read(answer.json()["files"][0]["path"].as_str().unwrap());
     for secret in ["sh0p-pa55", "4711-0815", "cl3ar-pa55", "u5er-s3cret", "gl0bal-pa55"] {
         assert!(!text.contains(secret) && !answer.stdout.contains(secret), "{secret}");
     }
-    for reference in ["secret(\"CARD_NUMBER\")", "secret(\"AGENT_TEST_PASSWORD\")", "\"SHOP_PASSWORD\"", "value: \"Rome\""] {
+    for reference in
+        ["secret(\"CARD_NUMBER\")", "secret(\"AGENT_TEST_PASSWORD\")", "\"SHOP_PASSWORD\"", "value: \"Rome\""]
+    {
         assert!(text.contains(reference), "{reference}\n{text}");
     }
     let refused = sandbox.run(&["export", "--recorder-json", "--json"]).exits(2).json();

@@ -86,11 +86,19 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let mut text = String::new();
     let mut rows = Vec::new();
     for (file, done) in files.iter().zip(&written) {
-        text.push_str(&format!("{:<9}  {}\n", if done.unchanged { "unchanged" } else { "written" }, done.path.display()));
+        text.push_str(&format!(
+            "{:<9}  {}\n",
+            if done.unchanged { "unchanged" } else { "written" },
+            done.path.display()
+        ));
         for note in &file.notes {
             text.push_str(&format!("{:<9}  {note}\n", ""));
         }
-        rows.push(row(file.bug, file.format, json!({ "path": done.path, "unchanged": done.unchanged, "notes": file.notes })));
+        rows.push(row(
+            file.bug,
+            file.format,
+            json!({ "path": done.path, "unchanged": done.unchanged, "notes": file.notes }),
+        ));
     }
     let mut missing = Vec::new();
     for left in &left_out {

@@ -54,8 +54,10 @@ fn no_longer(bad: &str) -> String {
     )
 }
 
-const VISIBLE: &str = "((element) => element.checkVisibility({ visibilityProperty: true }) && element.getBoundingClientRect().width > 1)";
-const LAYERS: &str = "[...document.querySelectorAll('[role=dialog], [role=alertdialog], [aria-modal=true], dialog[open]')]";
+const VISIBLE: &str =
+    "((element) => element.checkVisibility({ visibilityProperty: true }) && element.getBoundingClientRect().width > 1)";
+const LAYERS: &str =
+    "[...document.querySelectorAll('[role=dialog], [role=alertdialog], [aria-modal=true], dialog[open]')]";
 
 /// The check of a bug's kind.
 pub(super) fn of(bug: &Bug) -> Check {
@@ -111,11 +113,16 @@ pub(super) fn of(bug: &Bug) -> Check {
              if (open.length) document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'Escape', bubbles: true }})); \
              return open.length === 0; }})()"
         ),
-        BugKind::LoginRedirect => never(&format!("[...document.querySelectorAll('input[type=password]')].some({VISIBLE})")),
+        BugKind::LoginRedirect => {
+            never(&format!("[...document.querySelectorAll('input[type=password]')].some({VISIBLE})"))
+        }
         // A page that hangs answers nothing.
         BugKind::Crash => no_longer("false"),
         BugKind::DisabledControl => match css {
-            Some(css) => no_longer(&format!("document.querySelector({})?.matches(':disabled, [aria-disabled=true]') ?? true", literal(css))),
+            Some(css) => no_longer(&format!(
+                "document.querySelector({})?.matches(':disabled, [aria-disabled=true]') ?? true",
+                literal(css)
+            )),
             None => return Check::None("its target has no path"),
         },
         BugKind::MissingText => match failing.and_then(|step| step.value.as_deref()) {
@@ -182,7 +189,10 @@ pub(super) fn is_there(chain: &[&String], name: Option<&str>) -> String {
 
 /// Puts the focus on an element.
 pub(super) fn focus(css: &str) -> String {
-    format!("(() => {{ const element = document.querySelector({}); element?.focus(); return !!element; }})()", literal(css))
+    format!(
+        "(() => {{ const element = document.querySelector({}); element?.focus(); return !!element; }})()",
+        literal(css)
+    )
 }
 
 /// Chooses an option by its label or its value, once the element is there.

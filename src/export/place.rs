@@ -1,7 +1,7 @@
 //! A recorded locator as Playwright's locators and as a recorder's selectors, the best rung first. Pure.
 
-use super::text::{literal, with_any_number};
 use super::Refusal;
+use super::text::{literal, with_any_number};
 use crate::trace::Locator;
 
 /// Longest name that a look keeps whole; what is longer was cut there.
@@ -11,10 +11,43 @@ const CUT_TEXT: usize = 80;
 
 /// Roles by which Playwright finds what Chromium calls the same.
 const ROLES: &[&str] = &[
-    "alert", "article", "button", "cell", "checkbox", "columnheader", "combobox", "dialog", "grid", "gridcell", "heading",
-    "img", "link", "list", "listbox", "listitem", "menu", "menubar", "menuitem", "menuitemcheckbox", "menuitemradio",
-    "option", "progressbar", "radio", "radiogroup", "row", "rowheader", "searchbox", "slider", "spinbutton", "switch",
-    "tab", "table", "tablist", "textbox", "tree", "treeitem",
+    "alert",
+    "article",
+    "button",
+    "cell",
+    "checkbox",
+    "columnheader",
+    "combobox",
+    "dialog",
+    "grid",
+    "gridcell",
+    "heading",
+    "img",
+    "link",
+    "list",
+    "listbox",
+    "listitem",
+    "menu",
+    "menubar",
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+    "option",
+    "progressbar",
+    "radio",
+    "radiogroup",
+    "row",
+    "rowheader",
+    "searchbox",
+    "slider",
+    "spinbutton",
+    "switch",
+    "tab",
+    "table",
+    "tablist",
+    "textbox",
+    "tree",
+    "treeitem",
 ];
 
 /// Where a target is looked for: an expression of Playwright, and the locators in it, the best first, the path last.
@@ -90,7 +123,10 @@ pub(super) fn known_role(locator: &Locator) -> Option<&str> {
 /// A regular expression's source that can stand between slashes in one line.
 fn pattern(name: &str) -> String {
     let source = with_any_number(name);
-    source.chars().flat_map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { vec!['.'] } else { vec![c] }).collect()
+    source
+        .chars()
+        .flat_map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { vec!['.'] } else { vec![c] })
+        .collect()
 }
 
 fn scope(locator: &Locator, page: &str) -> String {

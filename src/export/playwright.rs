@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use super::Refusal;
 use super::place::ways;
 use super::steps::{Mark, Terms, Value, address, neighbours, own_path, playable, value};
 use super::text::{line, literal};
-use super::Refusal;
 use crate::maze::{Bug, BugKind};
 use crate::replay::is_destructive;
 use crate::trace::{RunFile, StepStatus, Tool, TraceStep};
@@ -30,10 +30,14 @@ pub fn spec(run: &RunFile, bug: &Bug, terms: &Terms) -> Result<String, Refusal> 
     let _ = writeln!(out, "  viewport: {{ width: {}, height: {} }},", viewport[0], viewport[1]);
     let _ = writeln!(out, "  serviceWorkers: 'block',");
     if let Some(state) = &terms.settings.storage_state {
-        let _ = writeln!(out, "  // The session that the run began with; the file holds its cookies and is not part of this one.");
+        let _ = writeln!(
+            out,
+            "  // The session that the run began with; the file holds its cookies and is not part of this one."
+        );
         let _ = writeln!(out, "  storageState: process.env.AGENT_TEST_STORAGE_STATE ?? {},", literal(state));
     }
-    let _ = writeln!(out, "  // A browser of this machine in place of Playwright's own, without a change of this file.");
+    let _ =
+        writeln!(out, "  // A browser of this machine in place of Playwright's own, without a change of this file.");
     let _ = writeln!(
         out,
         "  ...(process.env.{chrome} ? {{ launchOptions: {{ executablePath: process.env.{chrome} }} }} : {{}}),",
@@ -154,7 +158,11 @@ fn constants(run: &RunFile, bug: &Bug, terms: &Terms, first: &TraceStep, last: &
         format!("[{}]", list.join(", "))
     };
     constant("Steps that failed in the recording too.", "FAILED: number[]", &with(&StepStatus::Failed));
-    constant("Steps that the recording left out, and that may stay left out.", "SKIPPED: number[]", &with(&StepStatus::Skipped));
+    constant(
+        "Steps that the recording left out, and that may stay left out.",
+        "SKIPPED: number[]",
+        &with(&StepStatus::Skipped),
+    );
     let accepted: Vec<String> = bug
         .trace
         .iter()
@@ -162,15 +170,35 @@ fn constants(run: &RunFile, bug: &Bug, terms: &Terms, first: &TraceStep, last: &
         .filter(|dialog| dialog.accepted && !matches!(dialog.kind.as_str(), "alert" | "beforeunload"))
         .map(|dialog| literal(&format!("{} {}", dialog.kind, dialog.text)))
         .collect();
-    constant("Questions that the recording answered with yes; others are cancelled.", "ACCEPTED: string[]", &format!("[{}]", accepted.join(", ")));
+    constant(
+        "Questions that the recording answered with yes; others are cancelled.",
+        "ACCEPTED: string[]",
+        &format!("[{}]", accepted.join(", ")),
+    );
     let refused = last.requests.iter().any(|request| request.refused);
     constant("A request of the last step was stopped in the recording as well.", "REFUSED", bool_word(refused));
     constant("The run was allowed to change data.", "SAFE_TO_MUTATE", bool_word(run.settings.safe_to_mutate));
     let texts = |list: &[String]| format!("[{}]", list.iter().map(|text| literal(text)).collect::<Vec<_>>().join(", "));
-    constant("Requests that may leave although they are no reads (`POST /api/search*`).", "ALLOWED: string[]", &texts(&terms.settings.allow_request));
-    constant("Origins that belong to the application, beside its own.", "OWN_ORIGINS: string[]", &texts(&terms.settings.own_origins));
-    constant("A page that throws, a document 404 and a disabled control fail a step.", "STRICT", bool_word(run.settings.strict_oracles));
-    constant("A same-site 5xx of a document, xhr or fetch fails a step.", "FAIL_ON_5XX", bool_word(run.settings.fail_on_5xx));
+    constant(
+        "Requests that may leave although they are no reads (`POST /api/search*`).",
+        "ALLOWED: string[]",
+        &texts(&terms.settings.allow_request),
+    );
+    constant(
+        "Origins that belong to the application, beside its own.",
+        "OWN_ORIGINS: string[]",
+        &texts(&terms.settings.own_origins),
+    );
+    constant(
+        "A page that throws, a document 404 and a disabled control fail a step.",
+        "STRICT",
+        bool_word(run.settings.strict_oracles),
+    );
+    constant(
+        "A same-site 5xx of a document, xhr or fetch fails a step.",
+        "FAIL_ON_5XX",
+        bool_word(run.settings.fail_on_5xx),
+    );
     constant(
         "How to log in: names of variables, and where the form is when it cannot be told.",
         "LOGIN: { url?: string; username: string; password: string; usernameField?: string; passwordField?: string; submit?: string }",
@@ -286,13 +314,15 @@ fn put_scope(way: &str, scope: &str) -> String {
 /// Sections that a bug's kind needs.
 fn wanted(bug: &Bug) -> Vec<&str> {
     let mut wanted = Vec::new();
-    if let Some(kind @ (BugKind::DeadControl | BugKind::FocusTrap | BugKind::NeverLoads | BugKind::LoginRedirect)) = &bug.kind {
+    if let Some(kind @ (BugKind::DeadControl | BugKind::FocusTrap | BugKind::NeverLoads | BugKind::LoginRedirect)) =
+        &bug.kind
+    {
         wanted.push(kind.as_str());
     }
     let in_shadow = |step: &TraceStep| {
-        step.locator.as_ref().is_some_and(|locator| {
-            !locator.shadow.is_empty() || locator.frame.iter().any(|css| css.starts_with(">>"))
-        })
+        step.locator
+            .as_ref()
+            .is_some_and(|locator| !locator.shadow.is_empty() || locator.frame.iter().any(|css| css.starts_with(">>")))
     };
     if bug.trace.iter().any(in_shadow) {
         wanted.push("shadow");

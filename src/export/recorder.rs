@@ -59,7 +59,8 @@ pub fn recording(run: &RunFile, bug: &Bug, terms: &Terms) -> Result<Recording, R
             write_step(&mut steps, step, run, &place, terms)?;
         }
         if is_last && let Check::Expression(expression) = &check {
-            steps.push(place.put(json!({ "type": "waitForExpression", "timeout": CHECK_MS, "expression": expression })));
+            steps
+                .push(place.put(json!({ "type": "waitForExpression", "timeout": CHECK_MS, "expression": expression })));
         }
     }
     let document = json!({ "title": line(&title(bug)), "timeout": TIMEOUT_MS, "steps": steps });
@@ -157,7 +158,8 @@ impl Frames {
 /// Whether a document is the page itself and not one of its frames.
 fn is_page(url: &str, step: &TraceStep) -> bool {
     // The run may have been moved to another address; its requests tell where they went.
-    let bare = |text: &str| Url::parse(text).map(|url| url[url::Position::BeforePath..url::Position::AfterQuery].to_owned());
+    let bare =
+        |text: &str| Url::parse(text).map(|url| url[url::Position::BeforePath..url::Position::AfterQuery].to_owned());
     let own = [Some(&step.url_after), Some(&step.url_before), step.value.as_ref()];
     own.into_iter().flatten().any(|known| bare(known).is_ok_and(|known| bare(url) == Ok(known)))
 }
@@ -224,7 +226,9 @@ fn write_step(
             }));
         }
         Tool::Upload if step.value.is_none() => steps.push(expression(check::focus(&path(step)?))),
-        Tool::Upload => return Err(Refusal::new(format!("its step {} sets files, which the format cannot", step.index))),
+        Tool::Upload => {
+            return Err(Refusal::new(format!("its step {} sets files, which the format cannot", step.index)));
+        }
         Tool::Press => {
             let key = if text.is_empty() { "Escape" } else { &text };
             steps.push(place.put(json!({ "type": "keyDown", "key": key })));
@@ -294,16 +298,15 @@ fn is_the_only_one(locator: &Locator, step: &TraceStep, run: &RunFile) -> bool {
         .iter()
         .any(|tag| css.split(" > ").any(|part| part.starts_with(&format!("{tag}:nth-of-type"))));
     let page = |step: &TraceStep| step.url_before.split(['?', '#']).next().unwrap_or_default().to_owned();
-    let twin = run.flows.iter().flat_map(|flow| &flow.trace).chain(run.bugs.iter().flat_map(|bug| &bug.trace)).any(
-        |other| {
+    let twin =
+        run.flows.iter().flat_map(|flow| &flow.trace).chain(run.bugs.iter().flat_map(|bug| &bug.trace)).any(|other| {
             page(other) == page(step)
                 && other.locator.as_ref().is_some_and(|other| {
                     other.role == locator.role
                         && other.name == locator.name
                         && (&other.css, &other.shadow, &other.frame) != (&locator.css, &locator.shadow, &locator.frame)
                 })
-        },
-    );
+        });
     !in_list && !twin
 }
 
@@ -328,8 +331,7 @@ mod tests {
 
     fn of(steps: &Json) -> Result<Recording, Refusal> {
         let run = run_of(steps);
-        let terms =
-            Terms { base: Url::parse("http://a.b/").unwrap(), settings: Settings::default(), known_bad: false };
+        let terms = Terms { base: Url::parse("http://a.b/").unwrap(), settings: Settings::default(), known_bad: false };
         recording(&run, &run.bugs[0], &terms)
     }
 
@@ -371,7 +373,9 @@ mod tests {
         assert!(why(json!([goto(), files])).contains("sets files"));
         let deep = json!({ "role": "button", "name": "Go", "css": "#go", "frame": ["#a", "#b"] });
         assert!(why(json!([goto(), click(&deep)])).contains("by number"));
-        assert!(why(json!([goto(), click(&json!({ "role": "button", "name": "Go", "nth": 2 }))])).contains("from others"));
+        assert!(
+            why(json!([goto(), click(&json!({ "role": "button", "name": "Go", "nth": 2 }))])).contains("from others")
+        );
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use url::Url;
 
-use super::text::{literal, slug};
 use super::Refusal;
+use super::text::{literal, slug};
 use crate::maze::{Bug, BugKind};
 use crate::settings::Settings;
 use crate::trace::fingerprint::strip_numbers;
@@ -38,7 +38,10 @@ pub(super) fn playable(bug: &Bug) -> Result<(&TraceStep, &TraceStep), Refusal> {
         return Err(Refusal::new(format!("a bug of the kind `{kind}` has no rule by which it could be seen again")));
     }
     if let Some(step) = bug.trace.iter().find(|step| matches!(step.tool, Tool::Other(_))) {
-        return Err(Refusal::new(format!("its step {} is a `{}`, which this version cannot play", step.index, step.tool)));
+        return Err(Refusal::new(format!(
+            "its step {} is a `{}`, which this version cannot play",
+            step.index, step.tool
+        )));
     }
     Ok((first, last))
 }

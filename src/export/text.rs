@@ -72,7 +72,8 @@ pub fn with_any_number(text: &str) -> String {
 /// Letters and digits of a text, in lower case and joined by `-`; at most `most` of them.
 #[must_use]
 pub fn slug(text: &str, most: usize) -> String {
-    let words: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' }).collect();
+    let words: String =
+        text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' }).collect();
     let joined = words.split_whitespace().collect::<Vec<_>>().join("-");
     let cut: String = joined.chars().take(most).collect();
     cut.trim_matches('-').to_owned()
