@@ -56,7 +56,7 @@ pub(super) struct Ways {
     /// `page`, or the frames and shadow hosts that lead to the target.
     pub(super) scope: String,
     /// Expressions in which `$` stands for the scope.
-    pub(super) ways: Vec<String>,
+    pub(super) list: Vec<String>,
     /// Whether only its number among equals, or a path without a name, tells it.
     pub(super) unstable: Option<&'static str>,
 }
@@ -110,7 +110,7 @@ pub(super) fn ways(locator: &Locator, page: &str) -> Result<Ways, Refusal> {
         None if only_path => Some("unstable: only its path in the document tells it"),
         None => None,
     };
-    Ok(Ways { scope: scope(locator, page), ways, unstable })
+    Ok(Ways { scope: scope(locator, page), list: ways, unstable })
 }
 
 /// The role, when browsers and libraries agree about it.
@@ -161,7 +161,7 @@ mod tests {
     fn the_best_rung_comes_first_and_the_path_must_agree_with_the_name() {
         let found = ways(&Locator { test_id: Some("save".into()), ..button() }, "page").unwrap();
         assert_eq!(
-            found.ways,
+            found.list,
             [
                 r#"$.locator(testId("save"))"#,
                 r#"$.getByRole("button", { name: "Save (3)", exact: true })"#,

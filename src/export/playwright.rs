@@ -261,8 +261,7 @@ fn write_act(out: &mut String, step: &TraceStep) -> Result<(), Refusal> {
     let text = step.value.clone().unwrap_or_default();
     // A field that the recording only looked at has no value.
     let doing = match &step.tool {
-        Tool::Select if step.value.is_none() => "focus",
-        Tool::Upload if step.value.is_none() => "focus",
+        Tool::Select | Tool::Upload if step.value.is_none() => "focus",
         tool => tool.as_str(),
     };
     let mut options = Vec::new();
@@ -297,7 +296,7 @@ fn write_act(out: &mut String, step: &TraceStep) -> Result<(), Refusal> {
         format!("place{at}")
     };
     let _ = writeln!(out, "  await play.act({at}, '{doing}', {}, [", literal(&locator.describe()));
-    for way in &found.ways {
+    for way in &found.list {
         let _ = writeln!(out, "    {},", put_scope(way, &name));
     }
     let options = if options.is_empty() { String::new() } else { format!(", {{ {} }}", options.join(", ")) };

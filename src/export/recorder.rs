@@ -175,7 +175,7 @@ fn write_step(
     let expression = |expression: String| place.put(json!({ "type": "waitForExpression", "expression": expression }));
     let mut selectors = || -> Result<Json, Refusal> {
         let (selectors, condition) = found_by(step, run)?;
-        steps.extend(condition.map(|condition| expression(condition)));
+        steps.extend(condition.map(&expression));
         Ok(selectors)
     };
     let moves = |mut json: Json| {
