@@ -17,7 +17,8 @@ BROWSERS ?= 2
 help:
 	@sed -n 's/^# //p' Makefile | head -5
 
-demo: setup
+demo:
+	@sh scripts/setup.sh build browser
 	$(CARGO) run $(CARGO_FLAGS) -- demo
 
 # The quick ones first: a broken rule should not wait for a browser. No more than two tests with a browser at once.
@@ -50,10 +51,11 @@ fuzz:
 	sh scripts/fuzz.sh $(TARGET) $(SECONDS)
 
 setup:
-	@sh scripts/setup.sh build browser faults worktrees
+	@sh scripts/setup.sh build browser faults worktrees node
 
 fmt:
 	$(CARGO) fmt --all
 
-install: setup
+install:
+	@sh scripts/setup.sh build browser
 	$(CARGO) install $(CARGO_FLAGS) --path .

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what building (`build`), testing in a browser (`browser`), testing faults of the system (`faults`), testing
-# with git (`worktrees`) or benchmarks (`bench`) need and is missing.
+# with git (`worktrees`), playing exported tests (`node`) or benchmarks (`bench`) need and is missing.
 #
 # As root on Debian it installs. Elsewhere it installs nothing: it says exactly what is missing and how to get it, and
 # ends with 2. When nothing is missing it says nothing.
@@ -57,6 +57,29 @@ check_worktrees() {
   have git || missing git git
 }
 
+# Exported tests are played by the real Playwright and the real replay library, in the versions of the lock file. No
+# browser is downloaded: they use the one that is installed.
+packages=$(dirname "$0")/../tests/npm
+check_node() {
+  wants_packages=yes
+  if ! have node || ! have npm; then
+    missing "Node.js with npm" nodejs npm
+  elif [ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 18')" != true ]; then
+    echo "setup: Node.js $(node --version) is too old: install 18 or newer from https://nodejs.org" >&2
+    exit 2
+  fi
+}
+
+install_packages() {
+  [ -n "${wants_packages:-}" ] || return 0
+  installed=$packages/node_modules/.package-lock.json
+  if [ -f "$installed" ] && ! [ "$packages/package-lock.json" -nt "$installed" ]; then return 0; fi
+  echo "setup: installing the packages of tests/npm" >&2
+  PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 PUPPETEER_SKIP_DOWNLOAD=1 \
+    npm ci --prefix "$packages" --no-audit --no-fund --loglevel=error </dev/null >&2
+  touch "$installed"
+}
+
 check_bench() {
   have jq || missing jq jq
 }
@@ -80,9 +103,9 @@ say_how() {
   echo "setup: missing: $missing_names" >&2
   case $(system) in
     debian) echo "setup: as root: apt-get install$missing_packages" >&2 ;;
-    ubuntu) echo "setup: as root: apt-get install make gcc libc6-dev git strace jq chromium-browser chromium-chromedriver" >&2 ;;
-    fedora) echo "setup: as root: dnf install make gcc git strace jq chromium chromedriver" >&2 ;;
-    macos) echo "setup: xcode-select --install (make, C compiler); brew install --cask chromium chromedriver" >&2 ;;
+    ubuntu) echo "setup: as root: apt-get install make gcc libc6-dev git strace jq nodejs npm chromium-browser chromium-chromedriver" >&2 ;;
+    fedora) echo "setup: as root: dnf install make gcc git strace jq nodejs npm chromium chromedriver" >&2 ;;
+    macos) echo "setup: xcode-select --install (make, C compiler); brew install node; brew install --cask chromium chromedriver" >&2 ;;
     *) echo "setup: install them with your system's package manager; browser and driver in the same version" >&2 ;;
   esac
   echo "setup: a browser elsewhere can be named with AGENT_TEST_CHROME and AGENT_TEST_CHROMEDRIVER" >&2
@@ -96,11 +119,15 @@ for part in "${@:-build}"; do
     faults) check_faults ;;
     bench) check_bench ;;
     worktrees) check_worktrees ;;
-    *) echo "usage: setup.sh [build] [browser] [faults] [worktrees] [bench]" >&2 && exit 2 ;;
+    node) check_node ;;
+    *) echo "usage: setup.sh [build] [browser] [faults] [worktrees] [node] [bench]" >&2 && exit 2 ;;
   esac
 done
 
-[ -n "$missing_names" ] || exit 0
+if [ -z "$missing_names" ]; then
+  install_packages
+  exit 0
+fi
 if [ "$(system)" != debian ] || [ "$(id -u)" != 0 ] || ! have apt-get; then
   say_how
 fi
@@ -109,3 +136,4 @@ export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq </dev/null >&2
 # shellcheck disable=SC2086 # a list of packages
 apt-get install -y -qq --no-install-recommends $missing_packages </dev/null >&2
+install_packages

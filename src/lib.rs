@@ -9,6 +9,7 @@
 //! | 5 | [`campaign`] | the phases of a campaign: test, review, report; a run goes on from what the state says |
 //! | 5 | [`dispatch`] | one fresh subagent per route; the run log |
 //! | 4 | [`explore`] | walks one route depth-first, makes the maze map |
+//! | 4 | [`export`] | a bug as a test that stands alone: a Playwright spec, a recording for Chrome |
 //! | 4 | [`verify`] | plays the traces of bugs and runs again: rerun, verify, diff |
 //! | 3 | [`replay`] | plays trace steps in a browser, judged by the oracles; the one actor |
 //! | 3 | [`report`] | per-route bug reports, FINAL-REPORT (Markdown, HTML), JUnit; the review |
@@ -35,6 +36,7 @@ pub mod env;
 pub mod event;
 pub mod exit;
 pub mod explore;
+pub mod export;
 pub mod llm;
 pub mod maze;
 pub mod replay;

@@ -102,7 +102,8 @@ fn the_readmes_commands_work_in_the_order_in_which_they_stand() {
     sandbox.write(
         ".agent-test/runs/2026-05-02T10-15-00Z.json",
         r#"{"baseUrl": "http://localhost:5000", "flows": [], "bugs": [{"description": "It throws", "severity": "minor",
-            "fingerprintV2": "39e8d6d4f2817dd9"}]}"#,
+            "fingerprintV2": "39e8d6d4f2817dd9", "trace": [{"index": 0, "tool": "goto", "value": "http://localhost:5000/",
+            "status": "failed"}]}]}"#,
     );
     let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
     let mut run = 0;

@@ -173,6 +173,7 @@ fn without_a_name_the_formats_are_listed() {
     diff           what changed between two runs: `diff --json`
     event          what happens in a campaign: one line of the event log
     history        what was done to a campaign: one line of .agent-test/history.jsonl
+    minimise       what shortened traces came to: `minimise --json`
     proposals      targets that a model found anew: .agent-test/proposals/{id}.json
     route-report   the maze map of one route: monkey-test-reports/{slug}.json
     run            one recorded execution: .agent-test/runs/{id}.json

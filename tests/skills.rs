@@ -56,6 +56,12 @@ fn run(line: &str) {
         "complete" => report = write_report(&sandbox, "/a"),
         "requeue" | "review" => drop(complete(&sandbox, "/a")),
         "retry" | "undo" => drop(sandbox.run(&["fail", "/a", "--error", "e"]).exits(0)),
+        "export" => sandbox.write(
+            ".agent-test/runs/2026-05-02T10-15-00Z.json",
+            r#"{"baseUrl": "http://127.0.0.1:9", "flows": [], "bugs": [{"description": "It throws", "severity": "major",
+                "fingerprintV2": "39e8d6d4f2817dd9", "trace": [{"index": 0, "tool": "goto", "status": "failed",
+                "value": "http://127.0.0.1:9/"}]}]}"#,
+        ),
         "add" => drop(sandbox.run(&["drop", "/a"]).exits(0)),
         _ if words.contains(&"review") => drop(complete(&sandbox, "/a")),
         _ => {}
@@ -73,6 +79,8 @@ fn run(line: &str) {
             "TOKEN" => &token,
             "REPORT" => &report,
             "BUGS" => "bugs.md",
+            "FINGERPRINT" => "39e8d6d4",
+            "DIR" => "specs",
             "FILE" => "list.txt",
             "URL" => "http://127.0.0.1:9",
             "CATEGORY" => "Users",

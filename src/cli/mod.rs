@@ -14,6 +14,7 @@ mod doctor;
 mod drop;
 mod engine;
 mod explore;
+mod export;
 mod fail;
 mod fingerprint;
 mod guard;
@@ -82,6 +83,7 @@ enum Command {
     /// Take pending routes out of the campaign
     Drop(drop::Args),
     Explore(explore::Args),
+    Export(export::Args),
     /// Note that a route could not be tested
     Fail(fail::Args),
     Fingerprint(fingerprint::Args),
@@ -134,6 +136,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Doctor(args) => doctor::run(context, args),
         Command::Drop(args) => drop::run(context, args),
         Command::Explore(args) => explore::run(context, args),
+        Command::Export(args) => export::run(context, args),
         Command::Fail(args) => fail::run(context, args),
         Command::Fingerprint(args) => fingerprint::run(context, args),
         Command::Guard(args) => guard::run(&args),
