@@ -233,7 +233,9 @@ async fn watch(
         findings.retain(|finding| oracles.fail(finding));
         done.url_after.clone_from(&effect.look.url);
         let failure = findings.iter().find(|finding| stops(finding)).cloned();
-        if let Some(failure) = &failure {
+        // A fault that stops nothing (a picture, a style sheet) failed the step in the recording too, or not.
+        let told = failure.as_ref().or(findings.first().filter(|_| step.status == StepStatus::Failed));
+        if let Some(failure) = told {
             done.status = StepStatus::Failed;
             done.error = Some(failure.description.clone());
         }
