@@ -46,7 +46,10 @@ async fn run() {
     };
     let (stage, _) = options.prepare(Path::new(".")).unwrap().enter().await.unwrap();
     let mut script = Script::start();
-    println!("{:<10}  {:>5}  {:>12}  {:>12}  {:>6}  {:>15}", "trace", "steps", "ours", "Playwright", "ratio", "session/context");
+    println!(
+        "{:<10}  {:>5}  {:>12}  {:>12}  {:>6}  {:>15}",
+        "trace", "steps", "ours", "Playwright", "ratio", "session/context"
+    );
     let (mut ours_sum, mut theirs_sum) = (0.0, 0.0);
     for (name, trace) in traces(&base) {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());

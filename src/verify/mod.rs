@@ -36,6 +36,6 @@ pub use plan::play_plan;
 pub use proposals::{Proposal, Proposals, accept, keep_proposals, proposals_of};
 pub use rebase::rebase;
 pub use rerun::{Rerun, rerun};
-pub use runs::{RunSource, find_run};
+pub use runs::{RunSource, find_run, run_from_text};
 pub use verdict::{Verdict, failure_bound, repeats_for, verdict};
 pub use verifier::{AttemptReport, BugVerdict, Control, VerifyOptions, VerifyReport, verify};

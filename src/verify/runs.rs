@@ -121,6 +121,17 @@ fn read_run(path: &Path) -> Result<RunSource, VerifyError> {
     }
 }
 
+/// Reads a run from its text, as [`find_run`] reads a file; `id` is its name when it gives none.
+///
+/// # Errors
+/// Why it is no run, for people.
+pub fn run_from_text(text: &str, id: &str) -> Result<RunFile, String> {
+    parse_run(text, id).map_err(|misfit| match misfit {
+        Misfit::Newer(version) => format!("it has format version {version}, this program reads up to {KNOWN}"),
+        Misfit::Problem(problem) => problem,
+    })
+}
+
 /// Why a text is no run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Misfit {
