@@ -34,6 +34,7 @@ mod state_races; // many processes of every kind at once, and every pair of comm
 mod state_sharing; // many processes on one state, killed processes, failing disks
 mod state_strangers; // what stands in place of a state, and what agents hand in
 mod state_worktrees; // linked git worktrees: one campaign for all of them
+mod trace_locators; // how a recorded target is found again, and when it is not pressed
 mod trace_steps; // every kind of trace step, played from run files
 mod verify; // verdicts over the bugs of a run: verify, rerun, diff, fingerprint, in a browser
 mod verify_kit; // no tests: an application that can be made to behave otherwise, and a run recorded on it
