@@ -262,7 +262,7 @@ fn run_with_secrets(base: &str) -> String {
         "fingerprintParts": { "version": 2, "category": "network", "location": "/notes", "signal": "http-5xx", "detail": "GET /api/save 500" },
         "trace": [
             { "index": 0, "tool": "goto", "value": format!("{}notes", base.replace("://", "://me:u5er-s3cret@")), "status": "passed" },
-            step(1, "fill", "Card", json!("env:CARD_NUMBER"), "passed"),
+            step(1, "fill", "Card", json!("env:AGENT_TEST_SECRET_CARD"), "passed"),
             step(2, "fill", "Password", json!("cl3ar-pa55"), "passed"),
             step(3, "fill", "City", json!("Rome"), "passed"),
             step(4, "click", "Save", Value::Null, "failed"),
@@ -282,7 +282,7 @@ fn no_secret_stands_in_a_file() {
     command.envs([
         ("SHOP_PASSWORD", "sh0p-pa55"),
         ("SHOP_USER", "me"),
-        ("CARD_NUMBER", "4711-0815"),
+        ("AGENT_TEST_SECRET_CARD", "4711-0815"),
         ("AGENT_TEST_PASSWORD", "gl0bal-pa55"),
     ]);
     let answer = crate::sandbox::Answer::from(command.output().unwrap()).exits(0);
@@ -290,9 +290,12 @@ fn no_secret_stands_in_a_file() {
     for secret in ["sh0p-pa55", "4711-0815", "cl3ar-pa55", "u5er-s3cret", "gl0bal-pa55"] {
         assert!(!text.contains(secret) && !answer.stdout.contains(secret), "{secret}");
     }
-    for reference in
-        ["secret(\"CARD_NUMBER\")", "secret(\"AGENT_TEST_PASSWORD\")", "\"SHOP_PASSWORD\"", "value: \"Rome\""]
-    {
+    for reference in [
+        "secret(\"AGENT_TEST_SECRET_CARD\")",
+        "secret(\"AGENT_TEST_PASSWORD\")",
+        "\"SHOP_PASSWORD\"",
+        "value: \"Rome\"",
+    ] {
         assert!(text.contains(reference), "{reference}\n{text}");
     }
     let refused = sandbox.run(&["export", "--recorder-json", "--json"]).exits(2).json();

@@ -153,10 +153,25 @@ fn keys_are_pressed_with_their_modifiers_in_the_page_or_in_a_field() {
 #[test]
 fn a_secret_is_taken_from_the_environment_and_without_it_the_step_is_not_done() {
     failed(
-        &played("/form", json!({}), vec![on("fill", "#key", "env:TRACE_STEPS_NO_SUCH")], |_| {}),
-        "needs the environment variable TRACE_STEPS_NO_SUCH",
+        &played("/form", json!({}), vec![on("fill", "#key", "env:AGENT_TEST_SECRET_NONE")], |_| {}),
+        "needs the environment variable AGENT_TEST_SECRET_NONE",
     );
-    all_passed(&played("/form", json!({}), vec![on("fill", "#key", "env:PATH"), shows("key=")], |_| {}));
+}
+
+#[test]
+fn a_trace_types_no_variable_that_is_none_of_its_secrets_and_opens_no_other_place() {
+    for name in ["PATH", "OPENAI_API_KEY"] {
+        let steps = vec![on("fill", "#key", &format!("env:{name}"))];
+        failed(&played("/form", json!({}), steps, |_| {}), "only those of the login");
+    }
+    for (address, why) in [
+        ("javascript:fetch('/gone', {method: 'DELETE'})", "which is never opened"),
+        ("file:///etc/hostname", "which is never opened"),
+        ("http://127.0.0.2:9/", "which is not the application"),
+    ] {
+        failed(&played("/form", json!({}), vec![json!({ "tool": "goto", "value": address })], |_| {}), why);
+    }
+    assert!(SITE.requests().iter().all(|seen| seen.method != "DELETE"));
 }
 
 #[test]
@@ -208,4 +223,21 @@ fn a_step_of_a_later_version_is_named_and_not_guessed() {
         &played("/form", json!({}), vec![json!({ "tool": "levitate" })], |_| {}),
         "`levitate` step cannot be played",
     );
+}
+
+#[test]
+fn a_run_from_elsewhere_does_not_get_the_password() {
+    let sandbox = Sandbox::new();
+    let goto = json!([{ "index": 0, "tool": "goto", "value": "http://app.example/" }]);
+    let run = json!({ "baseUrl": "http://app.example/", "flows": [{ "id": "a", "trace": goto }], "bugs": [] });
+    sandbox.write("theirs.json", &run.to_string());
+    let output = sandbox
+        .command(&["rerun", "theirs.json"])
+        .env("AGENT_TEST_USERNAME", "me")
+        .env("AGENT_TEST_PASSWORD", "mine-4711")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("comes from elsewhere") && said.contains("--base-url") && !said.contains("4711"), "{said}");
 }

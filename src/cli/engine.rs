@@ -9,7 +9,6 @@ use crate::replay::EnterOptions;
 use crate::route::Route;
 use crate::settings::{Config, Overrides, Settings, parse_base_url, resolve};
 use crate::state::State;
-use crate::trace::RunFile;
 use crate::verify::{RunSource, VerifyError, find_run};
 
 /// Options of every command that works in a browser.
@@ -129,9 +128,39 @@ impl EngineArgs {
     pub(crate) fn stage(
         &self,
         context: &Context,
-        run: &RunFile,
+        source: &RunSource,
         workers: Option<u32>,
     ) -> Result<EnterOptions, Failure> {
+        let options = self.terms(context, source, workers)?;
+        let run = &source.run;
+        // A run file from elsewhere does not decide who gets the password.
+        let recorded = Url::parse(&run.base_url).is_ok_and(|url| url == options.base);
+        let own = source.path.starts_with(context.project.join(".agent-test"));
+        let credentials = options.settings.login.is_some()
+            || crate::env::first(&[crate::env::PASSWORD, crate::env::MONKEY_PASSWORD]).is_some();
+        if self.base_url.is_none() && recorded && !own && credentials && !is_of_this_machine(&options.base) {
+            let message = format!(
+                "the run {} comes from elsewhere and names {} as the application, which would get the login's password",
+                run.id, run.base_url
+            );
+            return Err(
+                Failure::usage("foreign_base_url", message).hinted("name the address with --base-url if that is meant")
+            );
+        }
+        Ok(options)
+    }
+
+    /// The same for what opens no browser: nobody is logged in.
+    ///
+    /// # Errors
+    /// When a source does not fit, or none names the application's address.
+    pub(crate) fn terms(
+        &self,
+        context: &Context,
+        source: &RunSource,
+        workers: Option<u32>,
+    ) -> Result<EnterOptions, Failure> {
+        let run = &source.run;
         let project = context.project();
         let campaign = if project.has_state() { project.read()?.config() } else { Config::default() };
         let recorded = Config {
@@ -174,6 +203,15 @@ impl EngineArgs {
                 ..Overrides::default()
             },
         }
+    }
+}
+
+fn is_of_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct Args {
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let source = named_run(context, args.run.as_deref())?;
     let chosen_bugs = chosen(&source.run, &args.bugs)?;
-    let entered = EngineArgs::default().stage(context, &source.run, None)?;
+    let entered = EngineArgs::default().terms(context, &source, None)?;
     // What the run was recorded on, whatever the settings say now: its traces hold that address.
     let recorded = Url::parse(&source.run.base_url).unwrap_or(entered.base);
     let named = args.base_url.as_deref().map(parse_base_url).transpose()?;

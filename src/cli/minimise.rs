@@ -47,7 +47,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         let message = format!("no bug of the run {} has a trace to shorten", source.run.id);
         return Err(Failure::usage("no_trace", message).hinted("`agent-test fingerprint list` shows the bugs of a run"));
     }
-    let entered = args.engine.stage(context, &source.run, None)?;
+    let entered = args.engine.stage(context, &source, None)?;
     let options = MinimiseOptions { deadline: Duration::from_secs(args.deadline), reset_command: args.reset_command };
     let prepared = entered.prepare(&context.project)?;
     let progress = Progress::new(&context.ui, 1, bugs.len());
@@ -110,6 +110,9 @@ fn text(done: &[Minimised]) -> String {
                 counted(usize::try_from(bug.steps_played).unwrap_or(usize::MAX), "step")
             )),
             (None, None) => {}
+        }
+        if bug.complete && bug.reason.is_none() && bug.steps_after == bug.steps_before {
+            say("every step is needed");
         }
         if bug.reason.is_none() && !bug.complete {
             say("the time ran out: the same command goes on from here");

@@ -72,7 +72,7 @@ impl Asked {
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let source = named_run(context, args.run.as_deref())?;
-    let options = args.engine.stage(context, &source.run, None)?;
+    let options = args.engine.stage(context, &source, None)?;
     let asked = Asked::of(&args, &source.run, &options.settings.model)?;
     if let Asked::ForThePlan(model) = &asked {
         let (id, who) = (&source.run.id, model.label());

@@ -79,7 +79,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let known_bad: Option<Url> = args.known_bad_url.as_deref().map(parse_base_url).transpose().map_err(|error| {
         Failure::usage("bad_argument", format!("--known-bad-url is no address of an application: {error}"))
     })?;
-    let entered = args.engine.stage(context, &source.run, args.workers)?;
+    let entered = args.engine.stage(context, &source, args.workers)?;
     let healer = if args.heal.heal {
         Some(Arc::new(ModelHealer::new(args.model.open(&entered.settings.model, HEAL_CALLS)?)))
     } else {

@@ -8,6 +8,7 @@ use super::steps::{Mark, Terms, Value, address, neighbours, own_path, playable, 
 use super::text::{line, literal};
 use crate::maze::{Bug, BugKind};
 use crate::replay::is_destructive;
+use crate::trace::bounds::may_upload;
 use crate::trace::{RunFile, StepStatus, Tool, TraceStep};
 
 /// How steps are played and judged: the same text in every spec, but for the sections of other kinds.
@@ -18,7 +19,7 @@ const PLAY: &str = include_str!("play.ts");
 /// # Errors
 /// [`Refusal`] when the bug cannot be expressed.
 pub fn spec(run: &RunFile, bug: &Bug, terms: &Terms) -> Result<String, Refusal> {
-    let (first, last) = playable(bug)?;
+    let (first, last) = playable(bug, terms)?;
     let mut steps = String::new();
     for step in &bug.trace {
         write_step(&mut steps, step, terms)?;
@@ -29,7 +30,7 @@ pub fn spec(run: &RunFile, bug: &Bug, terms: &Terms) -> Result<String, Refusal> 
     let _ = writeln!(out, "test.use({{");
     let _ = writeln!(out, "  viewport: {{ width: {}, height: {} }},", viewport[0], viewport[1]);
     let _ = writeln!(out, "  serviceWorkers: 'block',");
-    if let Some(state) = &terms.settings.storage_state {
+    if let Some(state) = terms.settings.storage_state.as_ref().filter(|state| may_upload(state).is_ok()) {
         let _ = writeln!(
             out,
             "  // The session that the run began with; the file holds its cookies and is not part of this one."

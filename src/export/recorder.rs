@@ -36,7 +36,7 @@ pub struct Recording {
 /// # Errors
 /// [`Refusal`] when the format cannot express it, or when playing it without our guard could change data.
 pub fn recording(run: &RunFile, bug: &Bug, terms: &Terms) -> Result<Recording, Refusal> {
-    let (_, last) = playable(bug)?;
+    let (_, last) = playable(bug, terms)?;
     if !run.settings.safe_to_mutate {
         refuse_unguarded(bug)?;
     }
@@ -367,8 +367,9 @@ mod tests {
         let stopped = json!([{ "method": "POST", "url": "http://a.b/x", "kind": "xhr", "refused": true }]);
         let step = json!({ "tool": "click", "locator": button, "status": "failed", "requests": stopped });
         assert!(why(json!([goto(), step])).contains("would change data"));
-        let secret = json!({ "tool": "fill", "locator": button, "value": "env:PIN", "status": "failed" });
-        assert!(why(json!([goto(), secret])).contains("types a secret (PIN)"));
+        let secret =
+            json!({ "tool": "fill", "locator": button, "value": "env:AGENT_TEST_SECRET_PIN", "status": "failed" });
+        assert!(why(json!([goto(), secret])).contains("types a secret (AGENT_TEST_SECRET_PIN)"));
         let files = json!({ "tool": "upload", "locator": button, "value": "a.txt", "status": "failed" });
         assert!(why(json!([goto(), files])).contains("sets files"));
         let deep = json!({ "role": "button", "name": "Go", "css": "#go", "frame": ["#a", "#b"] });

@@ -5,7 +5,9 @@ use url::Url;
 use super::Refusal;
 use super::text::{literal, slug};
 use crate::maze::{Bug, BugKind};
+use crate::replay::login_variables;
 use crate::settings::Settings;
+use crate::trace::bounds::{may_open, may_type, may_upload};
 use crate::trace::fingerprint::strip_numbers;
 use crate::trace::{FingerprintParts, Locator, RunFile, StepStatus, Tool, TraceStep};
 
@@ -24,7 +26,7 @@ pub struct Terms {
 ///
 /// # Errors
 /// [`Refusal`] with what is missing.
-pub(super) fn playable(bug: &Bug) -> Result<(&TraceStep, &TraceStep), Refusal> {
+pub(super) fn playable<'a>(bug: &'a Bug, terms: &Terms) -> Result<(&'a TraceStep, &'a TraceStep), Refusal> {
     let (Some(first), Some(last)) = (bug.trace.first(), bug.trace.last()) else {
         return Err(Refusal::new("it has no trace"));
     };
@@ -34,6 +36,7 @@ pub(super) fn playable(bug: &Bug) -> Result<(&TraceStep, &TraceStep), Refusal> {
     if first.tool != Tool::Goto || first.value.as_deref().is_none_or(|url| Url::parse(url).is_err()) {
         return Err(Refusal::new("its trace does not begin with an address"));
     }
+    bounded(bug, terms)?;
     if let Some(kind @ BugKind::Other(_)) = &bug.kind {
         return Err(Refusal::new(format!("a bug of the kind `{kind}` has no rule by which it could be seen again")));
     }
@@ -44,6 +47,28 @@ pub(super) fn playable(bug: &Bug) -> Result<(&TraceStep, &TraceStep), Refusal> {
         )));
     }
     Ok((first, last))
+}
+
+/// A trace that would leave the application, or give a file or a variable away, is not written down.
+fn bounded(bug: &Bug, terms: &Terms) -> Result<(), Refusal> {
+    let own = |url: &Url| {
+        let origin = url.origin().ascii_serialization();
+        url.origin() == terms.base.origin()
+            || terms.settings.own_origins.iter().any(|own| own.trim_end_matches('/').eq_ignore_ascii_case(&origin))
+    };
+    let login = login_variables(&terms.settings);
+    let login: Vec<&str> = login.iter().map(String::as_str).collect();
+    for step in &bug.trace {
+        let value = step.value.as_deref().unwrap_or_default();
+        let judged = match (&step.tool, value.strip_prefix("env:")) {
+            (_, Some(name)) => may_type(name, &login),
+            (Tool::Goto, _) => may_open(value, own).map(|_| ()),
+            (Tool::Upload, _) if step.value.is_some() => may_upload(value).map(|_| ()),
+            _ => Ok(()),
+        };
+        judged.map_err(|why| Refusal::new(format!("step {}: {why}", step.index)))?;
+    }
+    Ok(())
 }
 
 /// Name of a bug's file without its ending: where, what, which.

@@ -23,5 +23,5 @@ pub use outcome::{Outcome, is_explained, outcome};
 pub use perform::{Action, Effect, Performed, Target, Terms, open, perform, scroll_to};
 pub use play::{Played, Player, Stepped, is_destructive, play};
 pub use reading::{closes, confirms, ends_session, reads_destructive};
-pub use stage::{Opened, Stage, StageError};
+pub use stage::{Opened, Stage, StageError, login_variables};
 pub use witness::{Ask, End, Sight, Witness, judge, stops, witness, witness_healing};

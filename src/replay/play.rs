@@ -1,16 +1,16 @@
 //! The one replayer: plays trace steps in a browser, one after the other.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-use serde_json::{Value, json};
-use url::Url;
 
 use super::heal::{Healer, Healing, Miss, guard};
 use super::oracle::{self, Finding};
 use super::perform::{Action, Effect, Performed, Target, Terms, open, perform, scroll_to};
+use super::stage::Stage;
 use crate::browser::{Chord, Look, Mode, Session, SessionError, words};
+use crate::trace::bounds::{may_open, may_type, may_upload};
 use crate::trace::{Locator, StepStatus, Tool, TraceStep};
+use serde_json::{Value, json};
 
 /// What came of a step.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct Player<'a> {
     look: Option<Look>,
     /// Where the files of uploads lie.
     files: PathBuf,
+    /// Variables of the login, which steps may type.
+    login: Vec<String>,
     /// The window that the last step acted in.
     tab: u32,
     /// Who is asked where a target is now.
@@ -57,14 +59,23 @@ impl<'a> Player<'a> {
     /// A player before the first step. `look` is the screen that is open, when one is known.
     #[must_use]
     pub fn new(session: &'a Session, terms: Terms, patience_ms: u64, look: Option<Look>) -> Self {
-        Self { session, terms, patience_ms, look, files: PathBuf::new(), tab: 0, healer: None, healed: None }
+        Self {
+            session,
+            terms,
+            patience_ms,
+            look,
+            files: PathBuf::new(),
+            login: Vec::new(),
+            tab: 0,
+            healer: None,
+            healed: None,
+        }
     }
 
-    /// Files that steps upload are named relative to this directory.
+    /// The same on a stage: its files are uploaded, its login's variables are typed.
     #[must_use]
-    pub fn with_files(mut self, directory: &Path) -> Self {
-        self.files = directory.to_owned();
-        self
+    pub fn on(self, stage: &Stage) -> Self {
+        Self { files: stage.files.clone(), login: stage.login_variables(), ..self }
     }
 
     /// The same, with somebody to ask where a missing target is now.
@@ -85,7 +96,7 @@ impl<'a> Player<'a> {
     pub async fn step(&mut self, step: &TraceStep) -> Result<Stepped, SessionError> {
         let before = self.look.take();
         self.healed = None;
-        let value = match resolve(step.value.as_deref()) {
+        let value = match resolve(step.value.as_deref(), &self.login) {
             Ok(value) => value,
             Err(why) => return Ok(Stepped::Impossible(why)),
         };
@@ -100,8 +111,10 @@ impl<'a> Player<'a> {
         }
         let done = match &step.tool {
             Tool::Goto => {
-                let Some(url) = value.as_deref().and_then(|url| Url::parse(url).ok()) else {
-                    return Ok(Stepped::Impossible("the step names no address".to_owned()));
+                let policy = self.session.policy();
+                let url = match may_open(value.as_deref().unwrap_or_default(), |url| policy.is_own(url)) {
+                    Ok(url) => url,
+                    Err(why) => return Ok(Stepped::Impossible(why)),
                 };
                 open(self.session, &url, self.terms).await?
             }
@@ -286,17 +299,10 @@ impl<'a> Player<'a> {
 /// The files of an upload: a path, or several as a JSON list, below a directory. A trace may come from anywhere; it gives
 /// away no other file.
 fn uploads(directory: &Path, value: &str) -> Result<Vec<PathBuf>, String> {
-    let names: Vec<String> = match serde_json::from_str(value) {
-        Ok(names) => names,
-        Err(_) => vec![value.to_owned()],
-    };
+    let names = may_upload(value)?;
     let mut files = Vec::new();
     for name in names {
-        let path = Path::new(&name);
-        if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
-            return Err(format!("the step uploads `{name}`, which does not lie below the project"));
-        }
-        let file = directory.join(path);
+        let file = directory.join(&name);
         let real = file.canonicalize().ok().filter(|real| real.is_file());
         let root = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         match real {
@@ -309,13 +315,13 @@ fn uploads(directory: &Path, value: &str) -> Result<Vec<PathBuf>, String> {
 }
 
 /// A value with its secret put in: `env:NAME` is what that variable holds.
-fn resolve(value: Option<&str>) -> Result<Option<String>, String> {
-    match value.and_then(|value| value.strip_prefix("env:")) {
-        Some(name) => crate::env::get(name)
-            .map(Some)
-            .ok_or_else(|| format!("the step needs the environment variable {name}, which is not set")),
-        None => Ok(value.map(str::to_owned)),
-    }
+fn resolve(value: Option<&str>, login: &[String]) -> Result<Option<String>, String> {
+    let Some(name) = value.and_then(|value| value.strip_prefix("env:")) else { return Ok(value.map(str::to_owned)) };
+    let login: Vec<&str> = login.iter().map(String::as_str).collect();
+    may_type(name, &login)?;
+    crate::env::get(name)
+        .map(Some)
+        .ok_or_else(|| format!("the step needs the environment variable {name}, which is not set"))
 }
 
 /// How a replay ended.

@@ -37,6 +37,14 @@ pub enum StageError {
     Login(String),
 }
 
+/// Variables that the login of these settings is read from.
+#[must_use]
+pub fn login_variables(settings: &Settings) -> Vec<String> {
+    let own = settings.login.iter().flat_map(|login| [login.username_env.clone(), login.password_env.clone()]);
+    let usual = [crate::env::USERNAME, crate::env::PASSWORD, crate::env::MONKEY_USERNAME, crate::env::MONKEY_PASSWORD];
+    own.chain(usual.map(str::to_owned)).collect()
+}
+
 /// A page that was opened, logged in where that was needed.
 #[derive(Clone, Debug)]
 pub struct Opened {
@@ -58,6 +66,12 @@ impl Stage {
             safe_to_mutate: self.settings.safe_to_mutate,
             allow: self.settings.allow_request.clone(),
         }
+    }
+
+    /// Variables that the login is read from: a trace may type what they hold.
+    #[must_use]
+    pub fn login_variables(&self) -> Vec<String> {
+        login_variables(&self.settings)
     }
 
     /// Which oracles fail a step.

@@ -19,6 +19,7 @@ use super::play::{Player, Stepped};
 use super::stage::{Stage, StageError};
 use crate::browser::{Look, Note, Session, SessionError};
 use crate::maze::{Bug, BugKind};
+use crate::trace::bounds::may_open;
 use crate::trace::fingerprint::path_template;
 use crate::trace::{StepStatus, Tool, TraceStep};
 
@@ -171,8 +172,7 @@ async fn watch(
     played: &mut Played,
 ) -> Result<End, SessionError> {
     let oracles = stage.oracles();
-    let player =
-        |look| Player::new(session, stage.terms(), ask.patience_ms, look).with_files(&stage.files).healing(healer);
+    let player = |look| Player::new(session, stage.terms(), ask.patience_ms, look).on(stage).healing(healer);
     let mut playing = player(None);
     let mut last = None;
     for (place, step) in trace.iter().enumerate() {
@@ -281,7 +281,11 @@ async fn first_page(
     if place > 0 || step.tool != Tool::Goto {
         return Ok(None);
     }
-    let Some(url) = step.value.as_deref().and_then(|url| Url::parse(url).ok()) else { return Ok(None) };
+    let policy = session.policy();
+    let url = match may_open(step.value.as_deref().unwrap_or_default(), |url| policy.is_own(url)) {
+        Ok(url) => url,
+        Err(why) => return Ok(Some(First::Stopped(why))),
+    };
     match stage.open(session, &url).await {
         Ok(opened) => Ok(Some(First::Opened(Box::new(opened.effect)))),
         Err(StageError::Login(why)) => Ok(Some(First::Stopped(format!("the login failed: {why}")))),

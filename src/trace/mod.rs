@@ -4,6 +4,7 @@
 //! step; every engine writes and reads the same step.
 
 mod address;
+pub mod bounds;
 pub mod fingerprint;
 mod run_file;
 mod step;

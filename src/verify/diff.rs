@@ -146,9 +146,7 @@ mod tests {
     }
 
     fn step(target: &str) -> String {
-        format!(
-            r#"{{"index":1,"tool":"click","urlBefore":"http://a.b/x/1","locator":{{"role":"button","name":"{target}"}}}}"#
-        )
+        format!(r#"{{"tool":"click","urlBefore":"http://a.b/x/1","locator":{{"role":"button","name":"{target}"}}}}"#)
     }
 
     fn with(bugs: &[(&str, &str)], steps: &[&str]) -> RunFile {

@@ -3,6 +3,7 @@
 //! Reading is lenient towards other writers: a run without traces, with other names for its address, with bugs inside its
 //! flows. What is missing is filled in; nothing that is there is changed.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -158,7 +159,17 @@ pub(super) fn parse_run(text: &str, id: &str) -> Result<RunFile, Misfit> {
         return Err(Misfit::Problem("it holds neither flows nor bugs, so it is no run".to_owned()));
     }
     fill_in(&mut run, id);
-    serde_json::from_value(Value::Object(run)).map_err(|error| Misfit::Problem(error.to_string()))
+    let run: RunFile =
+        serde_json::from_value(Value::Object(run)).map_err(|error| Misfit::Problem(error.to_string()))?;
+    let traces = run.flows.iter().map(|flow| (&flow.title, &flow.trace));
+    let traces = traces.chain(run.bugs.iter().map(|bug| (&bug.location, &bug.trace)));
+    for (of, trace) in traces {
+        let mut known = BTreeSet::new();
+        if let Some(twice) = trace.iter().find(|step| !known.insert(step.index)) {
+            return Err(Misfit::Problem(format!("two steps of the trace of \"{of}\" have the index {}", twice.index)));
+        }
+    }
+    Ok(run)
 }
 
 /// Fills in what other writers leave out or name otherwise.
@@ -309,6 +320,8 @@ mod tests {
         assert_eq!(parse_run(r#"{"schemaVersion": 9, "flows": 7}"#, "x"), Err(Misfit::Newer(9)));
         assert!(matches!(parse_run("[]", "x"), Err(Misfit::Problem(_))));
         assert!(matches!(parse_run("{\"flows\": [", "x"), Err(Misfit::Problem(text)) if text.contains("line 1")));
+        let twice = r#"{"flows": [{"trace": [{"index": 1}, {"index": 1}]}]}"#;
+        assert!(matches!(parse_run(twice, "x"), Err(Misfit::Problem(text)) if text.contains("have the index 1")));
         assert!(matches!(parse_run("{}", "x"), Err(Misfit::Problem(text)) if text.contains("no run")));
     }
 

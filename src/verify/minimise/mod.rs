@@ -219,6 +219,9 @@ impl Shrinker<'_> {
         let whole = self.trace.clone();
         let mut blocked = None;
         while !self.progress.baseline_is_known() {
+            if self.began.elapsed() > self.options.deadline {
+                return Ok(Err("the time ran out before it was known how often it fires".to_owned()));
+            }
             let (outcome, slowest_ms) = self.play(&whole).await?;
             if outcome == Outcome::Fired {
                 self.progress.slowest_ms = self.progress.slowest_ms.max(slowest_ms);
@@ -228,6 +231,11 @@ impl Shrinker<'_> {
             self.progress.note_baseline(outcome == Outcome::Fired)?;
         }
         let FireRate { fired, attempts } = self.progress.baseline;
+        // What was never reached says nothing about how often it fires.
+        if let Some(why) = blocked.as_ref().filter(|why| fired == 0 && why.starts_with("network: ")) {
+            self.progress.forget()?;
+            return Err(VerifyError::NothingPlayed { run: self.run.id.clone(), why: why.clone() });
+        }
         if fired * BASELINE.attempts < BASELINE.fired * attempts || fired == 0 {
             self.progress.forget()?;
             let why = blocked.map(|why| format!(": {why}")).unwrap_or_default();
