@@ -11,6 +11,8 @@ pub const BASE_URL: &str = "AGENT_TEST_BASE_URL";
 pub const USERNAME: &str = "AGENT_TEST_USERNAME";
 /// Password for the login (never stored).
 pub const PASSWORD: &str = "AGENT_TEST_PASSWORD";
+/// What variables begin with that any trace may have typed (`AGENT_TEST_SECRET_PIN`).
+pub const SECRET_PREFIX: &str = "AGENT_TEST_SECRET_";
 /// A running WebDriver to use in place of our own chromedriver.
 pub const WEBDRIVER: &str = "AGENT_TEST_WEBDRIVER";
 /// Path of the Chromium binary.

@@ -10,7 +10,7 @@
 //! | 5 | [`dispatch`] | one fresh subagent per route; the run log |
 //! | 4 | [`explore`] | walks one route depth-first, makes the maze map |
 //! | 4 | [`export`] | a bug as a test that stands alone: a Playwright spec, a recording for Chrome |
-//! | 4 | [`verify`] | plays the traces of bugs and runs again: rerun, verify, diff |
+//! | 4 | [`verify`] | plays the traces of bugs and runs again: rerun, verify, diff, minimise; heals, and plays plans |
 //! | 3 | [`replay`] | plays trace steps in a browser, judged by the oracles; the one actor |
 //! | 3 | [`report`] | per-route bug reports, FINAL-REPORT (Markdown, HTML), JUnit; the review |
 //! | 3 | [`llm`] | which model is asked, what it may cost, what it answered; nothing else talks to a model |
@@ -22,6 +22,7 @@
 //! | 1 | [`maze`] | the route report with its action tree |
 //! | 1 | [`trace`] | trace step, locator, run file, fingerprints |
 //! | 0 | [`store`] | atomic writes and the cross-process lock; the clock and ids behind them |
+//! | 0 | [`child`] | programs of the user's that we start, and their end |
 //! | 0 | [`event`] | what happens in a campaign, as values |
 //! | 0 | [`ui`], [`mod@env`], [`exit`] | the one printer; environment variables; exit codes |
 
@@ -29,6 +30,7 @@
 
 pub mod browser;
 pub mod campaign;
+pub mod child;
 pub mod cli;
 pub mod demo;
 pub mod dispatch;

@@ -62,6 +62,24 @@ fn a_plan_is_played_said_and_recorded_so_that_it_can_be_played_without_a_model()
 }
 
 #[test]
+fn a_plan_types_the_logins_user_name_and_records_only_its_reference() {
+    let site = Site::start(PAGES, "");
+    let sandbox = project(&site, &json!(["Type the user name", "Greet"]));
+    let model = ModelServer::start(&[
+        Reply::Act("fill", Some("Name"), Some("env:AGENT_TEST_USERNAME")),
+        Reply::Act("click", Some("Greet"), None),
+        Reply::Act("assert_text", None, Some("Hello plan-user")),
+    ]);
+    let mut command = model.command(&sandbox, "anthropic", &["rerun", "--json"]);
+    command.env("AGENT_TEST_USERNAME", "plan-user").env("AGENT_TEST_PASSWORD", "plan-word");
+    let answer: Answer = command.output().unwrap().into();
+    let document = answer.exits(0).json();
+    let steps = trace(&sandbox, &document);
+    assert_eq!((&steps[1]["status"], &steps[1]["value"]), (&"passed".into(), &"env:AGENT_TEST_USERNAME".into()));
+    assert!(site.requests().iter().all(|seen| !seen.path.contains("plan-word")));
+}
+
+#[test]
 fn what_an_oracle_finds_in_a_plan_is_a_bug_that_can_be_verified() {
     let site = Site::start(PAGES, "");
     let sandbox = project(&site, &json!(["Add it up"]));

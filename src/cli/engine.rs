@@ -5,11 +5,12 @@ use url::Url;
 use super::Context;
 use crate::dispatch::WorkshopOptions;
 use crate::exit::Failure;
+use crate::maze::Bug;
 use crate::replay::EnterOptions;
 use crate::route::Route;
 use crate::settings::{Config, Overrides, Settings, parse_base_url, resolve};
 use crate::state::State;
-use crate::verify::{RunSource, VerifyError, find_run};
+use crate::verify::{RunSource, VerifyError, chosen, find_run};
 
 /// Options of every command that works in a browser.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -55,6 +56,29 @@ pub(crate) fn named_run(context: &Context, name: Option<&str>) -> Result<RunSour
         context.ui.warn(format!("{problem}; an earlier run is taken"));
     }
     Ok(source)
+}
+
+/// Bugs of a run.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct BugArgs {
+    /// The run: its id, its file, or a directory of runs (default: the latest)
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+    /// Only the bug of this fingerprint, or of one that begins like this; may be given several times
+    #[arg(long = "bug", value_name = "FINGERPRINT")]
+    bugs: Vec<String>,
+}
+
+impl BugArgs {
+    /// The run, and the bugs of it that are named; all of them when none is.
+    ///
+    /// # Errors
+    /// As [`named_run`] and [`chosen`].
+    pub(crate) fn find(&self, context: &Context) -> Result<(RunSource, Vec<Bug>), VerifyError> {
+        let source = named_run(context, self.run.as_deref())?;
+        let bugs = chosen(&source.run, &self.bugs)?;
+        Ok((source, bugs))
+    }
 }
 
 /// Which oracles fail a step.

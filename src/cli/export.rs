@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::engine::{EngineArgs, named_run};
+use super::engine::{BugArgs, EngineArgs};
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
 use crate::export::{Document, ExportError, Format, Terms, export, write};
 use crate::maze::Bug;
 use crate::settings::parse_base_url;
 use crate::trace::RunFile;
-use crate::verify::{chosen, rebase};
+use crate::verify::rebase;
 
 /// Write bugs of a run as tests that stand alone
 ///
@@ -30,12 +30,8 @@ use crate::verify::{chosen, rebase};
 #[derive(clap::Args, Debug)]
 #[command(group = clap::ArgGroup::new("format").required(true).multiple(true))]
 pub(crate) struct Args {
-    /// The run: its id, its file, or a directory of runs (default: the latest)
-    #[arg(value_name = "RUN")]
-    run: Option<String>,
-    /// Only the bug of this fingerprint, or of one that begins like this; may be given several times
-    #[arg(long = "bug", value_name = "FINGERPRINT")]
-    bugs: Vec<String>,
+    #[command(flatten)]
+    bugs: BugArgs,
     /// Write Playwright specs (`*.spec.ts`)
     #[arg(long, group = "format")]
     playwright: bool,
@@ -57,8 +53,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
-    let source = named_run(context, args.run.as_deref())?;
-    let chosen_bugs = chosen(&source.run, &args.bugs)?;
+    let (source, chosen_bugs) = args.bugs.find(context)?;
     let entered = EngineArgs::default().terms(context, &source, None)?;
     // What the run was recorded on, whatever the settings say now: its traces hold that address.
     let recorded = Url::parse(&source.run.base_url).unwrap_or(entered.base);

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::engine::{EngineArgs, named_run};
+use super::engine::{BugArgs, EngineArgs};
 use super::progress::Progress;
 use super::signals::stop_on_signal;
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
 use crate::maze::Bug;
-use crate::verify::{MinimiseOptions, MinimiseReport, Minimised, chosen, minimise};
+use crate::verify::{MinimiseOptions, MinimiseReport, Minimised, minimise};
 
 /// Shorten the traces of bugs to the steps that are needed
 ///
@@ -20,12 +20,8 @@ use crate::verify::{MinimiseOptions, MinimiseReport, Minimised, chosen, minimise
 /// shortened.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The run: its id, its file, or a directory of runs (default: the latest)
-    #[arg(value_name = "RUN")]
-    run: Option<String>,
-    /// Only the bug of this fingerprint, or of one that begins like this; may be given several times
-    #[arg(long = "bug", value_name = "FINGERPRINT")]
-    bugs: Vec<String>,
+    #[command(flatten)]
+    bugs: BugArgs,
     /// Seconds for each bug; what was reached by then is the result
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
     deadline: u64,
@@ -37,8 +33,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
-    let source = named_run(context, args.run.as_deref())?;
-    let bugs = chosen(&source.run, &args.bugs)?;
+    let (source, bugs) = args.bugs.find(context)?;
     let (bugs, without): (Vec<Bug>, Vec<Bug>) = bugs.into_iter().partition(|bug| !bug.trace.is_empty());
     for bug in &without {
         context.ui.warn(format!("{}: there is no trace to shorten", bug.location));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::engine::{EngineArgs, named_run};
+use super::engine::{BugArgs, EngineArgs};
 use super::model::{HEAL_CALLS, HealArgs, Kept, ModelArgs, healed_line};
 use super::progress::Progress;
 use super::rerun::interrupted;
@@ -13,9 +13,7 @@ use super::signals::stop_on_signal;
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
 use crate::settings::parse_base_url;
-use crate::verify::{
-    BugVerdict, ModelHealer, Verdict, VerifyOptions, VerifyReport, chosen, keep_report, proposals_of, verify,
-};
+use crate::verify::{BugVerdict, ModelHealer, Verdict, VerifyOptions, VerifyReport, keep_report, proposals_of, verify};
 
 /// Play the traces of bugs again and say what became of each
 ///
@@ -25,12 +23,8 @@ use crate::verify::{
 /// the process unless --fail-on-blocked or --fail-on-healed is given.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The run: its id, its file, or a directory of runs (default: the latest)
-    #[arg(value_name = "RUN")]
-    run: Option<String>,
-    /// Only the bug of this fingerprint, or of one that begins like this; may be given several times
-    #[arg(long = "bug", value_name = "FINGERPRINT")]
-    bugs: Vec<String>,
+    #[command(flatten)]
+    bugs: BugArgs,
     /// Attempts at each bug, or `auto`: as many as its observed fire rate asks for
     #[arg(long, value_name = "N", default_value = "1", value_parser = repeat)]
     repeat: Repeat,
@@ -74,8 +68,7 @@ fn repeat(text: &str) -> Result<Repeat, String> {
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
-    let source = named_run(context, args.run.as_deref())?;
-    let bugs = chosen(&source.run, &args.bugs)?;
+    let (source, bugs) = args.bugs.find(context)?;
     let known_bad: Option<Url> = args.known_bad_url.as_deref().map(parse_base_url).transpose().map_err(|error| {
         Failure::usage("bad_argument", format!("--known-bad-url is no address of an application: {error}"))
     })?;

@@ -3,12 +3,12 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::Command;
 
 use super::question::Prompt;
+use crate::child::ProcessGroup;
 
 const MOST_BYTES: usize = 4 << 20;
 /// So much of what it says on stderr is shown.
@@ -39,7 +39,7 @@ pub(super) async fn ask(
     }
     let mut child = shell.spawn().map_err(|error| format!("cannot be started: {error}"))?;
     // Whatever it leaves running dies with the question.
-    let group = Group::of(&child);
+    let group = ProcessGroup::of(&child);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let talk = async {
         let tell = async {
@@ -85,44 +85,6 @@ fn tail(text: &str) -> String {
     match line.get(start..) {
         Some(text) if !text.is_empty() => format!(": {text}"),
         _ => String::new(),
-    }
-}
-
-/// The program's processes. They die when this is dropped, and also when we are killed: a shell that holds the end of a
-/// pipe of ours notices.
-struct Group {
-    id: Option<Pid>,
-    watch: Option<(Child, Option<ChildStdin>)>,
-}
-
-impl Group {
-    fn of(child: &Child) -> Self {
-        let id = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        let mut group = Self { id, watch: None };
-        if let Some(id) = id {
-            let mut watch = Command::new("sh");
-            watch.arg("-c").arg("trap '' INT TERM HUP QUIT; read -r word || kill -9 \"-$1\"").arg("agent-test-watch");
-            watch.arg(id.as_raw_nonzero().to_string()).process_group(0);
-            watch.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-            group.watch = watch.spawn().ok().map(|mut watch| {
-                let stdin = watch.stdin.take();
-                (watch, stdin)
-            });
-        }
-        group
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(id) = self.id {
-            let _ = rustix::process::kill_process_group(id, Signal::KILL);
-        }
-        if let Some((mut watch, stdin)) = self.watch.take() {
-            // Ended before its pipe closes: the number may be another's by then.
-            let _ = watch.start_kill();
-            drop(stdin);
-        }
     }
 }
 

@@ -195,7 +195,6 @@ impl Model {
                     let most = if late { TRIES - 1 } else { TRIES };
                     let Some(pause) = pause.filter(|_| tries < most) else {
                         let tries = counted(tries as usize, "try");
-                        let tries = tries.replace("trys", "tries");
                         return Err(LlmError::Unreachable { model: inner.label.clone(), tries, message });
                     };
                     tokio::time::sleep(pause).await;

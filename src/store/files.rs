@@ -5,7 +5,10 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
+use chrono::{DateTime, Utc};
+
 use super::digest::{DigestSet, table_digest};
+use super::lock::{FileLock, lock_timeout};
 use super::write::again;
 use super::{StoreError, write_atomic};
 
@@ -167,6 +170,21 @@ pub fn copy_into(from: &Path, to: &Path) -> Result<(), StoreError> {
         StoreError::NotDurable { path, source } => StoreError::CopyNotDurable { path, source },
         error => error,
     })
+}
+
+/// Writes a new file into a directory, named after a time (`2026-05-02T10-15-00Z.json`, with a number behind it when that is
+/// taken). Gives back its name.
+///
+/// # Errors
+/// As [`FileLock::acquire`] and [`write_atomic`].
+pub fn write_dated(directory: &Path, at: DateTime<Utc>, bytes: &[u8]) -> Result<String, StoreError> {
+    create_dir(directory)?;
+    let _lock = FileLock::acquire(&directory.join("names.lock"), lock_timeout())?;
+    let stem = at.format("%Y-%m-%dT%H-%M-%SZ").to_string();
+    let taken = file_names(directory)?;
+    let name = format!("{}.json", free_name(&stem, |stem| taken.contains(&format!("{stem}.json"))));
+    write_atomic(&directory.join(&name), bytes)?;
+    Ok(name)
 }
 
 /// Removes a file; nothing to do when it is gone.

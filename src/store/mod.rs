@@ -33,7 +33,7 @@ pub use error::StoreError;
 pub use evidence::{fresh_evidence_dir, remove_tree, write_evidence};
 pub use files::{
     FileKind, Listing, copy_into, create_dir, exists, file_names, free_name, kind, read_bytes, read_to_string,
-    read_to_string_if_exists, remove_file,
+    read_to_string_if_exists, remove_file, write_dated,
 };
 pub use ids::Ids;
 pub use lock::{DEFAULT_LOCK_TIMEOUT, FileLock, lock_timeout};

@@ -5,8 +5,7 @@ use std::path::{Component, Path};
 
 use url::Url;
 
-/// Variables of this prefix may be named by any trace.
-pub const SECRET_PREFIX: &str = "AGENT_TEST_SECRET_";
+use crate::env::SECRET_PREFIX;
 
 /// Why a step must not open this address: not of the web, or not the application's own.
 ///

@@ -179,6 +179,31 @@ pub struct TraceStep {
     pub requests: Vec<StepRequest>,
 }
 
+impl TraceStep {
+    /// A step on this page, as yet without target, value and outcome.
+    #[must_use]
+    pub fn new(tool: Tool, url: &str, at: DateTime<Utc>) -> Self {
+        Self {
+            index: 0,
+            tool,
+            locator: None,
+            value: None,
+            url_before: url.to_owned(),
+            url_after: url.to_owned(),
+            started_at: at,
+            duration_ms: 0,
+            status: StepStatus::Passed,
+            observation: None,
+            error: None,
+            screenshot: None,
+            resolution: None,
+            dialog: None,
+            tab: 0,
+            requests: Vec::new(),
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(value: &u32) -> bool {
     *value == 0

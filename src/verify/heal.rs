@@ -18,7 +18,7 @@ use crate::trace::fingerprint::path_template;
 use crate::trace::{Locator, TraceStep};
 
 /// So many controls are shown to the model.
-const MOST_CONTROLS: usize = 200;
+pub(super) const MOST_CONTROLS: usize = 200;
 
 const RULES: &str = "\
 You maintain a recorded test of a web application. One control of the recording is not found on the screen any more, \

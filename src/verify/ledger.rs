@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::runs::is_json;
 use super::verdict::Verdict;
 use super::verifier::VerifyReport;
-use crate::store::{self, FileLock, StoreError};
+use crate::store::{self, StoreError};
 
 const REPORTS: &str = ".agent-test/verify";
 
@@ -16,13 +16,8 @@ const REPORTS: &str = ".agent-test/verify";
 /// # Errors
 /// When it cannot be written.
 pub fn keep_report(root: &Path, report: &VerifyReport) -> Result<String, StoreError> {
-    let directory = root.join(REPORTS);
-    store::create_dir(&directory)?;
-    let _lock = FileLock::acquire(&directory.join("verify.lock"), store::lock_timeout())?;
-    let stem = report.started_at.format("%Y-%m-%dT%H-%M-%SZ").to_string();
-    let taken = store::file_names(&directory)?;
-    let name = format!("{}.json", store::free_name(&stem, |stem| taken.contains(&format!("{stem}.json"))));
-    store::write_atomic(&directory.join(&name), &serde_json::to_vec_pretty(report).unwrap_or_default())?;
+    let bytes = serde_json::to_vec_pretty(report).unwrap_or_default();
+    let name = store::write_dated(&root.join(REPORTS), report.started_at, &bytes)?;
     Ok(format!("{REPORTS}/{name}"))
 }
 

@@ -12,10 +12,10 @@ use serde::Deserialize;
 use url::Url;
 
 use super::error::VerifyError;
-use super::heal::{line, one_line};
+use super::heal::{MOST_CONTROLS, line, one_line};
 use super::pair::same;
 use super::rerun::{Rerun, empty, new_bug};
-use crate::browser::{Element, Look, Session, SessionError, words};
+use crate::browser::{Chord, Element, Look, Session, SessionError, words};
 use crate::event::{EventKind, Events};
 use crate::llm::{LlmError, Model, Question};
 use crate::replay::oracle::{Finding, Moment};
@@ -28,13 +28,11 @@ use crate::trace::{Flow, PlannedStep, RunFile, StepStatus, Tool, TraceStep};
 
 /// Actions that one instruction may take.
 const MOST_MOVES: usize = 5;
-const MOST_CONTROLS: usize = 200;
-const KEYS: [&str; 4] = ["Enter", "Escape", "Tab", "ArrowDown"];
 
 const RULES: &str = "\
 You carry out a written test of a web application, one action at a time. Given an instruction and the screen, say the next \
 action: its tool, the number of the control where the tool needs one, and its value. Tools: click (number), fill (number, \
-value: the text), select (number, value: the option), press (value: Enter, Escape, Tab or ArrowDown), goto (value: a path \
+value: the text), select (number, value: the option), press (value: a key such as Enter, Tab, ArrowDown or Control+K), goto (value: a path \
 of this application), assert_text (value: a text that the instruction expects to see), wait, noop (the instruction already \
 holds), skip (it cannot be done here). `finished` is true when the instruction is carried out after this action.";
 
@@ -183,7 +181,8 @@ impl Playing<'_> {
             self.stage.terms(),
             self.stage.settings.limits.settle_ms,
             Some(opened.effect.look.clone()),
-        );
+        )
+        .on(self.stage);
         self.judged(session, step, opened.effect, None, None, began);
         for planned in self.flow.plan.clone() {
             match self.instruction(session, &mut player, &planned, look).await? {
@@ -252,24 +251,8 @@ impl Playing<'_> {
     }
 
     fn step(&self, tool: Tool, url: &str) -> TraceStep {
-        TraceStep {
-            index: u32::try_from(self.steps.len()).unwrap_or(u32::MAX),
-            tool,
-            locator: None,
-            value: None,
-            url_before: url.to_owned(),
-            url_after: url.to_owned(),
-            started_at: self.clock.now(),
-            duration_ms: 0,
-            status: StepStatus::Passed,
-            observation: None,
-            error: None,
-            screenshot: None,
-            resolution: None,
-            dialog: None,
-            tab: 0,
-            requests: Vec::new(),
-        }
+        let index = u32::try_from(self.steps.len()).unwrap_or(u32::MAX);
+        TraceStep { index, ..TraceStep::new(tool, url, self.clock.now()) }
     }
 
     /// Writes down a step that was done, with what the oracles say.
@@ -362,8 +345,8 @@ fn fits(chosen: &Move, controls: usize) -> Result<(), String> {
     if needs_value && chosen.value.is_none() || chosen.tool == Verb::AssertText && value.trim().is_empty() {
         return Err("the value is missing".to_owned());
     }
-    if chosen.tool == Verb::Press && !KEYS.contains(&value) {
-        return Err(format!("the key is none of {}", KEYS.join(", ")));
+    if chosen.tool == Verb::Press {
+        Chord::parse(value)?;
     }
     Ok(())
 }
@@ -427,7 +410,7 @@ mod tests {
     fn an_answer_that_cannot_be_carried_out_says_what_is_missing() {
         assert!(fits(&chosen(r#"{"tool":"click","number":9}"#), 3).unwrap_err().contains("1 to 3"));
         assert!(fits(&chosen(r#"{"tool":"fill","number":1}"#), 3).unwrap_err().contains("value"));
-        assert!(fits(&chosen(r#"{"tool":"press","value":"F5"}"#), 3).unwrap_err().contains("Enter"));
+        assert!(fits(&chosen(r#"{"tool":"press","value":"Entr"}"#), 3).unwrap_err().contains("Entr"));
         assert!(fits(&chosen(r#"{"tool":"assert_text","value":" "}"#), 3).is_err());
         assert!(fits(&chosen(r#"{"tool":"wait"}"#), 0).is_ok());
     }

@@ -90,13 +90,8 @@ pub fn proposals_of(bugs: &[Bug], report: &VerifyReport) -> Vec<Proposal> {
 /// # Errors
 /// When it cannot be written.
 pub fn keep_proposals(root: &Path, proposals: &Proposals) -> Result<String, StoreError> {
-    let directory = root.join(PROPOSALS);
-    store::create_dir(&directory)?;
-    let _lock = FileLock::acquire(&directory.join("proposals.lock"), store::lock_timeout())?;
-    let stem = proposals.created_at.format("%Y-%m-%dT%H-%M-%SZ").to_string();
-    let taken = store::file_names(&directory)?;
-    let name = format!("{}.json", store::free_name(&stem, |stem| taken.contains(&format!("{stem}.json"))));
-    store::write_atomic(&directory.join(&name), &serde_json::to_vec_pretty(proposals).unwrap_or_default())?;
+    let bytes = serde_json::to_vec_pretty(proposals).unwrap_or_default();
+    let name = store::write_dated(&root.join(PROPOSALS), proposals.created_at, &bytes)?;
     Ok(format!("{PROPOSALS}/{name}"))
 }
 

@@ -4,7 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
+use crate::child::ProcessGroup;
 
 /// The reset command may take this long.
 const RESET_LIMIT: Duration = Duration::from_mins(2);
@@ -18,7 +18,8 @@ pub(super) async fn reset(command: &str) -> Result<(), String> {
     shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(Stdio::null());
     shell.stderr(said.try_clone().map_err(cannot)?).process_group(0);
     let mut shell = shell.spawn().map_err(cannot)?;
-    let group = Group(shell.id().and_then(|id| Pid::from_raw(id.cast_signed())));
+    // Cut off, it dies with its attempt; ended, what it left running is the user's.
+    let group = ProcessGroup::of(&shell);
     let Ok(status) = tokio::time::timeout(RESET_LIMIT, shell.wait()).await else {
         return Err(format!("the reset command did not end within {} s", RESET_LIMIT.as_secs()));
     };
@@ -34,22 +35,4 @@ pub(super) async fn reset(command: &str) -> Result<(), String> {
     let tail = String::from_utf8_lossy(&tail);
     let last = tail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
     Err(format!("the reset command ended with {status}: {}", last.trim()))
-}
-
-/// The processes of a reset command. They die with the attempt that is cut off; what a command that ended has left
-/// running is the user's.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn keep(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(group) = self.0 {
-            let _ = rustix::process::kill_process_group(group, Signal::KILL);
-        }
-    }
 }

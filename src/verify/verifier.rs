@@ -168,14 +168,15 @@ pub async fn verify(
         let kind = EventKind::BugVerified { location: bug.location.clone(), verdict: verdict.to_string() };
         events.emit(clock.now(), kind);
     };
+    // With a positive control or a whole trace to come, what the attempts say is not the verdict yet.
+    let has_more_to_come = |bug: &Bug| options.known_bad.is_some() || !bug.original_trace.is_empty();
     let work = (0..workers).map(|_| async {
         while let Some((index, repeat)) = next(&queue) {
             let (Some(bug), Some(done)) = (bugs.get(index), attempts.get(index)) else { break };
             let attempt = bench.attempt(bug, &stage.base).await?;
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             done.push(attempt);
-            // With a positive control to come, this is not its verdict yet.
-            if done.len() >= repeat as usize && options.known_bad.is_none() {
+            if done.len() >= repeat as usize && !has_more_to_come(bug) {
                 emit(bug, &together(&done));
             }
         }
@@ -191,22 +192,24 @@ pub async fn verify(
         if told.verdict == Verdict::Fixed && !bug.original_trace.is_empty() {
             bench.whole(bug, &mut told).await?;
         }
-        if let Some(known_bad) = &options.known_bad {
-            if matches!(told.verdict, Verdict::Fixed | Verdict::Healed) {
-                let (control, blocked) = bench.control(bug, known_bad).await?;
-                if !control.fired {
-                    told.reason = Some(match blocked {
-                        Some(why) => format!("clean here, but its step was not reached at {}: {why}", control.url),
-                        None => format!(
-                            "clean here, but it does not fire at {} either, so nothing shows that this replay would see it",
-                            control.url
-                        ),
-                    });
-                    told.verdict = Verdict::Blocked;
-                    told.remaining_below_percent = None;
-                }
-                told.control = Some(control);
+        if let Some(known_bad) = &options.known_bad
+            && matches!(told.verdict, Verdict::Fixed | Verdict::Healed)
+        {
+            let (control, blocked) = bench.control(bug, known_bad).await?;
+            if !control.fired {
+                told.reason = Some(match blocked {
+                    Some(why) => format!("clean here, but its step was not reached at {}: {why}", control.url),
+                    None => format!(
+                        "clean here, but it does not fire at {} either, so nothing shows that this replay would see it",
+                        control.url
+                    ),
+                });
+                told.verdict = Verdict::Blocked;
+                told.remaining_below_percent = None;
             }
+            told.control = Some(control);
+        }
+        if has_more_to_come(bug) {
             emit(bug, &told.verdict);
         }
         verdicts.push(told);

@@ -27,12 +27,11 @@ use super::error::VerifyError;
 use super::rebase::rebase;
 use super::reset::reset;
 use super::verdict::repeats_for;
-use crate::browser::SessionError;
 use crate::event::{EventKind, Events};
 use crate::maze::{Bug, FireRate, Severity};
 use crate::replay::{Ask, Outcome, Stage, outcome, witness};
 use crate::store::{self, Clock, StoreError};
-use crate::trace::{RunFile, TraceStep};
+use crate::trace::{Flow, RunFile, TraceStep};
 
 /// Directory of the results, below the project.
 const DIRECTORY: &str = ".agent-test/minimised";
@@ -142,14 +141,15 @@ pub async fn minimise(
     if bug.trace.len() < 3 {
         return Ok(shrinker.told(Some(String::from("nothing stands between its opening and its failing step")), true));
     }
-    if let Err(why) = shrinker.baseline().await? {
-        return Ok(shrinker.told(Some(why), false));
-    }
     let complete = match shrinker.shrink().await {
         Ok(()) => true,
         Err(Stop::Deadline) => false,
+        Err(Stop::Seldom(why)) => return Ok(shrinker.told(Some(why), false)),
         Err(Stop::Failed(error)) => return Err(error),
     };
+    if !complete && shrinker.best == Candidate::whole(&shrinker.trace) {
+        return Ok(shrinker.told(None, false));
+    }
     let proof = shrinker.prove().await?;
     let mut told = shrinker.told(None, complete);
     told.proof = Some(proof);
@@ -186,6 +186,8 @@ fn keep(root: &Path, place: &str, run: &RunFile) -> Result<String, StoreError> {
 /// Why shortening ended early.
 enum Stop {
     Deadline,
+    /// It fires too seldom, and how often.
+    Seldom(String),
     Failed(VerifyError),
 }
 
@@ -215,13 +217,11 @@ struct Shrinker<'a> {
 
 impl Shrinker<'_> {
     /// Whether the trace fires often enough to be shortened; gives the step time-out as well.
-    async fn baseline(&mut self) -> Result<Result<(), String>, VerifyError> {
+    async fn baseline(&mut self) -> Result<(), Stop> {
         let whole = self.trace.clone();
         let mut blocked = None;
         while !self.progress.baseline_is_known() {
-            if self.began.elapsed() > self.options.deadline {
-                return Ok(Err("the time ran out before it was known how often it fires".to_owned()));
-            }
+            self.is_in_time()?;
             let (outcome, slowest_ms) = self.play(&whole).await?;
             if outcome == Outcome::Fired {
                 self.progress.slowest_ms = self.progress.slowest_ms.max(slowest_ms);
@@ -234,12 +234,12 @@ impl Shrinker<'_> {
         // What was never reached says nothing about how often it fires.
         if let Some(why) = blocked.as_ref().filter(|why| fired == 0 && why.starts_with("network: ")) {
             self.progress.forget()?;
-            return Err(VerifyError::NothingPlayed { run: self.run.id.clone(), why: why.clone() });
+            return Err(VerifyError::NothingPlayed { run: self.run.id.clone(), why: why.clone() }.into());
         }
         if fired * BASELINE.attempts < BASELINE.fired * attempts || fired == 0 {
             self.progress.forget()?;
             let why = blocked.map(|why| format!(": {why}")).unwrap_or_default();
-            return Ok(Err(format!("the whole trace fired in {fired} of {attempts} attempts only{why}")));
+            return Err(Stop::Seldom(format!("the whole trace fired in {fired} of {attempts} attempts only{why}")));
         }
         // A target that comes late was waited for in the slowest hit; twice that is enough for a miss.
         let limit = self.stage.settings.limits.settle_ms;
@@ -247,10 +247,15 @@ impl Shrinker<'_> {
         // So often that one which fires like the whole is not missed but once in twenty times; always fired: once more
         // for one that did not.
         self.tries = if fired == attempts { 1 } else { repeats_for(Some(self.progress.baseline)) };
-        Ok(Ok(()))
+        Ok(())
+    }
+
+    fn is_in_time(&self) -> Result<(), Stop> {
+        if self.began.elapsed() > self.options.deadline { Err(Stop::Deadline) } else { Ok(()) }
     }
 
     async fn shrink(&mut self) -> Result<(), Stop> {
+        self.baseline().await?;
         self.begin_later().await?;
         let start = self.best.start;
         let drop = idle(&self.trace);
@@ -317,9 +322,7 @@ impl Shrinker<'_> {
         }
         let mut fired = false;
         for _ in 0..self.tries {
-            if self.began.elapsed() > self.options.deadline {
-                return Err(Stop::Deadline);
-            }
+            self.is_in_time()?;
             let (outcome, _) = self.play(&steps).await?;
             match outcome {
                 Outcome::Fired => {
@@ -354,7 +357,7 @@ impl Shrinker<'_> {
             return Ok((Outcome::Blocked { at: None, why }, 0));
         }
         let ask = Ask::of(self.patience_ms, [self.bug]);
-        let seen = witness(self.stage, steps, ask).await.map_err(|error: SessionError| error)?;
+        let seen = witness(self.stage, steps, ask).await?;
         let done = seen.steps.iter().filter(|step| step.duration_ms > 0);
         self.progress.steps_played += done.clone().count() as u64;
         // Opening a page tells nothing about how late a target comes.
@@ -399,16 +402,19 @@ impl Shrinker<'_> {
     fn result(&self, proof: FireRate) -> RunFile {
         let long =
             if self.bug.original_trace.is_empty() { self.trace.clone() } else { self.bug.original_trace.clone() };
-        let bug = Bug {
-            trace: self.best.steps(&self.trace),
-            original_trace: long,
-            fire_rate: Some(proof),
-            ..self.bug.clone()
+        let trace = self.best.steps(&self.trace);
+        let flow = Flow {
+            id: "minimised".to_owned(),
+            title: self.bug.location.clone(),
+            trace: trace.clone(),
+            paths: Vec::new(),
+            plan: Vec::new(),
         };
+        let bug = Bug { trace, original_trace: long, fire_rate: Some(proof), ..self.bug.clone() };
         RunFile {
             base_url: self.stage.base.to_string(),
             finished_at: Some(self.clock.now()),
-            flows: Vec::new(),
+            flows: vec![flow],
             bugs: vec![bug],
             ..self.run.clone()
         }

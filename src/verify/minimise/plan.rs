@@ -36,21 +36,8 @@ fn opening(trace: &[TraceStep], start: usize) -> Option<TraceStep> {
     if start == 0 || step.tool == Tool::Goto {
         return Some(step.clone());
     }
-    Some(TraceStep {
-        tool: Tool::Goto,
-        locator: None,
-        value: Some(step.url_before.clone()),
-        url_after: step.url_before.clone(),
-        status: StepStatus::Passed,
-        observation: None,
-        error: None,
-        screenshot: None,
-        resolution: None,
-        dialog: None,
-        tab: 0,
-        requests: Vec::new(),
-        ..step.clone()
-    })
+    let opening = TraceStep::new(Tool::Goto, &step.url_before, step.started_at);
+    Some(TraceStep { value: Some(step.url_before.clone()), ..opening })
 }
 
 /// Places between the opening at `start` and the failing step.
