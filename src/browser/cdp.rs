@@ -186,6 +186,11 @@ impl Cdp {
         }
     }
 
+    /// Whether the browser has hung up.
+    pub(super) fn has_ended(&self) -> bool {
+        self.order.ended.load(Ordering::SeqCst)
+    }
+
     /// So many events have been dealt with since the connection began. From the first call on, an answer is only given
     /// once the events before it have been.
     pub(super) fn handled(&self, events: u64) {

@@ -1,12 +1,14 @@
-//! Gives out fresh sessions: from a driver of our own, or from a running WebDriver.
+//! Gives out fresh sessions: in a browser of a driver of our own, or of a running WebDriver.
 
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::sync::Mutex;
 use url::Url;
 
 use super::driver::Driver;
 use super::guard::Policy;
+use super::host::{Host, HostOptions};
 use super::session::{Session, SessionOptions};
 use super::session_error::SessionError;
 
@@ -17,6 +19,8 @@ pub struct Launcher {
     webdriver: Url,
     storage_state: Option<Arc<Value>>,
     viewport: [u32; 2],
+    /// The browser that hosts the next session; begun when the first one is asked for.
+    host: Arc<Mutex<Option<Arc<Host>>>>,
 }
 
 /// The window of a session that is not told otherwise, in CSS pixels: width, height.
@@ -31,13 +35,14 @@ impl Launcher {
             driver: Some(Arc::new(driver)),
             storage_state: None,
             viewport: VIEWPORT,
+            host: Arc::default(),
         }
     }
 
     /// Sessions come from a running WebDriver.
     #[must_use]
     pub fn remote(webdriver: Url) -> Self {
-        Self { driver: None, webdriver, storage_state: None, viewport: VIEWPORT }
+        Self { driver: None, webdriver, storage_state: None, viewport: VIEWPORT, host: Arc::default() }
     }
 
     /// Sessions begin with these cookies and this local storage (Playwright's storage-state format).
@@ -54,38 +59,51 @@ impl Launcher {
         self
     }
 
-    /// Begins a fresh session.
+    /// Begins a fresh session: no cookie, storage or page of another one.
     ///
     /// # Errors
     /// [`SessionError`].
     pub async fn session(&self, policy: Policy) -> Result<Session, SessionError> {
-        let profile = self.driver.as_ref().map(|driver| driver.profile_dir());
-        let options = SessionOptions {
-            webdriver: self.webdriver.to_string(),
-            chrome: self.driver.as_ref().map(|driver| driver.chrome_path().to_owned()),
-            profile,
-            viewport: (self.viewport[0], self.viewport[1]),
-            policy,
-            storage_state: self.storage_state.as_deref().cloned(),
-        };
-        let profile = options.profile.clone();
-        let begun = Session::start(options).await;
-        if let (Some(driver), Some(profile)) = (&self.driver, profile) {
-            match begun {
-                Ok(session) => return Ok(session.owning(driver.clone(), profile)),
-                Err(error) => {
-                    driver.forget_profile(&profile);
-                    return Err(error);
-                }
+        let viewport = (self.viewport[0], self.viewport[1]);
+        let options = SessionOptions { viewport, policy, storage_state: self.storage_state.clone() };
+        let host = self.host().await?;
+        match Session::start(host.clone(), &options).await {
+            // The browser is ill, or ended between two sessions: one try with a new one.
+            Err(SessionError::Cdp(_) | SessionError::NoWindow) => {
+                host.spend();
+                Session::start(self.host().await?, &options).await
             }
+            begun => begun,
         }
-        begun
     }
 
-    /// Ends a driver of our own, with every browser that it started.
+    /// The browser of the next session. One that is fit for no more ends with its last session.
+    async fn host(&self) -> Result<Arc<Host>, SessionError> {
+        let mut present = self.host.lock().await;
+        if let Some(host) = present.as_ref().filter(|host| host.is_fit()) {
+            return Ok(host.clone());
+        }
+        let own = self.driver.as_ref().map(|driver| (driver.clone(), driver.profile_dir()));
+        let options =
+            HostOptions { webdriver: self.webdriver.to_string(), own, viewport: (self.viewport[0], self.viewport[1]) };
+        match Host::start(&options).await {
+            Ok(host) => Ok(present.insert(Arc::new(host)).clone()),
+            Err(error) => {
+                if let Some((driver, profile)) = &options.own {
+                    driver.forget_profile(profile);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends the browser, and a driver of our own with whatever it started.
     pub async fn stop(&self) {
-        if let Some(driver) = &self.driver {
-            driver.stop().await;
+        let host = self.host.lock().await.take();
+        match (&self.driver, host) {
+            (Some(driver), _) => driver.stop().await,
+            (None, Some(host)) => host.quit().await,
+            (None, None) => {}
         }
     }
 }

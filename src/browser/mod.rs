@@ -3,13 +3,15 @@
 //!
 //! Technique, where it departs from `explorer.md`: listeners, closed shadow roots and pending timers are remembered by a
 //! hook that runs before the page's code (in place of one listing call per look), so a look is exactly one round trip;
-//! role and name are the browser's own (`computedRole`, `computedName`). The session is WebDriver's; looks, input and the
-//! guard go over the browser's DevTools socket, because a request can only be stopped there.
+//! role and name are the browser's own (`computedRole`, `computedName`). The browser is begun and ended
+//! through WebDriver; a session is a user context in it; looks, input and the guard go over the browser's DevTools socket,
+//! because a request can only be stopped there.
 
 mod cdp;
 pub mod driver;
 mod evidence;
 mod guard;
+mod host;
 mod input;
 mod keys;
 mod launcher;
@@ -27,7 +29,7 @@ pub use guard::{Decision, Mode, Outgoing, Policy};
 pub use keys::{Chord, Key};
 pub use launcher::Launcher;
 pub use screen::{Element, Found, Frame, Layer, Look, Overlay, Point, Still, Table, Tally, Toast};
-pub use session::{Session, SessionOptions};
+pub use session::Session;
 pub use session_error::SessionError;
 
 /// Installs the TLS provider, once; every HTTP client needs it.

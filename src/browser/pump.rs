@@ -54,17 +54,75 @@ impl Shared {
     }
 }
 
-/// Runs until the connection ends.
-pub(super) async fn run(shared: Shared, mut events: mpsc::UnboundedReceiver<CdpEvent>) {
-    let mut count = 0;
-    shared.cdp.handled(count);
-    while let Some(event) = events.recv().await {
-        handle(&shared, event);
-        count += 1;
-        shared.cdp.handled(count);
+/// Who is told what: user contexts, and the DevTools sessions in them.
+#[derive(Default)]
+pub(super) struct Board(Mutex<Members>);
+
+#[derive(Default)]
+struct Members {
+    contexts: HashMap<String, Shared>,
+    /// Context of each DevTools session.
+    sessions: HashMap<String, String>,
+}
+
+impl Board {
+    fn members(&self) -> std::sync::MutexGuard<'_, Members> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    shared.cdp.handled(u64::MAX);
-    shared.evidence.note(Note::Lost);
+
+    /// Events of this context go to `shared` from now on.
+    pub(super) fn join(&self, context: &str, shared: Shared) {
+        self.members().contexts.insert(context.to_owned(), shared);
+    }
+
+    /// Nobody hears of this context any more.
+    pub(super) fn leave(&self, context: &str) {
+        let mut members = self.members();
+        members.contexts.remove(context);
+        members.sessions.retain(|_, of| of != context);
+    }
+
+    /// Whose event it is.
+    fn owner(&self, event: &CdpEvent) -> Option<Shared> {
+        let mut members = self.members();
+        if event.method == "Target.attachedToTarget" {
+            let context = text(&event.params, "/targetInfo/browserContextId");
+            let shared = members.contexts.get(&context).cloned();
+            if shared.is_some() {
+                members.sessions.insert(text(&event.params, "/sessionId"), context);
+            }
+            return shared;
+        }
+        let detached = (event.method == "Target.detachedFromTarget").then(|| text(&event.params, "/sessionId"));
+        let session = detached.as_deref().or(event.session.as_deref())?;
+        let context = match &detached {
+            Some(gone) => members.sessions.remove(gone)?,
+            None => members.sessions.get(session)?.clone(),
+        };
+        members.contexts.get(&context).cloned()
+    }
+}
+
+/// Runs until the connection ends.
+pub(super) async fn run(cdp: Cdp, board: Arc<Board>, mut events: mpsc::UnboundedReceiver<CdpEvent>) {
+    let mut count = 0;
+    cdp.handled(count);
+    while let Some(event) = events.recv().await {
+        match board.owner(&event) {
+            Some(shared) => handle(&shared, event),
+            // A window of nobody's (the browser's own first one; one of a context that just ended) is not held up.
+            None if event.method == "Target.attachedToTarget" => {
+                cdp.send(Some(&text(&event.params, "/sessionId")), "Runtime.runIfWaitingForDebugger", json!({}));
+            }
+            None => {}
+        }
+        count += 1;
+        cdp.handled(count);
+    }
+    cdp.handled(u64::MAX);
+    for shared in board.members().contexts.values() {
+        shared.evidence.note(Note::Lost);
+    }
 }
 
 fn text(value: &Value, pointer: &str) -> String {
@@ -122,7 +180,7 @@ fn handle(shared: &Shared, event: CdpEvent) {
         }
         "Page.javascriptDialogOpening" => dialog(shared, session, params),
         "Page.fileChooserOpened" => shared.evidence.note(Note::FileChooser),
-        "Browser.downloadWillBegin" => {
+        "Page.downloadWillBegin" => {
             shared.evidence.note(Note::Download { name: text(params, "/suggestedFilename") });
         }
         "Inspector.targetCrashed" => shared.evidence.note(Note::Crashed),
@@ -175,6 +233,8 @@ fn attached(shared: &Shared, params: &Value) {
     }
     if matches!(kind.as_str(), "page" | "iframe") {
         cdp.send(id, "Page.enable", json!({}));
+        // Windows of several contexts are open at once; each is to behave as the one in front.
+        cdp.send(id, "Emulation.setFocusEmulationEnabled", json!({ "enabled": true }));
         cdp.send(id, "Runtime.enable", json!({}));
         cdp.send(id, "Network.enable", json!({}));
         cdp.send(id, "Log.enable", json!({}));

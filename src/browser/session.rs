@@ -1,160 +1,73 @@
-//! One browser session: begun and ended through WebDriver, watched and driven through its DevTools socket.
+//! One browser session: a user context, watched and driven through the browser's DevTools connection.
 //!
 //! Invariants: the guard is in force before the first page is opened; every window and frame has our hook before its own
-//! code runs; a session is closed on every path ([`Session::close`], and the driver's process group behind it).
+//! code runs; a session is closed on every path ([`Session::close`] or its drop, and the driver's process group behind it).
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use thirtyfour::prelude::*;
 use tokio::sync::watch;
 
-use super::cdp::Cdp;
-use super::driver::Driver;
 use super::evidence::Evidence;
 use super::guard::{Mode, Policy};
-use super::pump::{self, Acting, PAGE_SCRIPT, Pages, Shared};
-
+use super::host::Host;
+use super::pump::{Acting, PAGE_SCRIPT, Pages, Shared};
 use super::session_error::SessionError;
 
 /// How a session is begun.
 #[derive(Clone, Debug)]
-pub struct SessionOptions {
-    /// WebDriver address.
-    pub webdriver: String,
-    /// Browser binary (only for a driver of our own).
-    pub chrome: Option<PathBuf>,
-    /// Profile directory (only for a driver of our own).
-    pub profile: Option<PathBuf>,
+pub(super) struct SessionOptions {
     /// Window size in CSS pixels.
-    pub viewport: (u32, u32),
+    pub(super) viewport: (u32, u32),
     /// What may leave.
-    pub policy: Policy,
+    pub(super) policy: Policy,
     /// Cookies and local storage to begin with (Playwright's storage-state format).
-    pub storage_state: Option<Value>,
+    pub(super) storage_state: Option<Arc<Value>>,
 }
 
-/// One browser session.
+/// One browser session: a user context of its own in a running browser.
 pub struct Session {
-    driver: Option<WebDriver>,
+    host: Arc<Host>,
+    /// The user context; empty once it was ended.
+    context: String,
     pub(super) shared: Shared,
     /// The window that we work in.
     page: Mutex<String>,
-    pump: tokio::task::JoinHandle<()>,
     /// A command may take this long before the page counts as hung.
     pub(super) patience: Duration,
-    /// The profile directory that goes with the session.
-    owned: Option<(Arc<Driver>, PathBuf)>,
 }
-
-const FLAGS: &[&str] = &[
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--no-default-browser-check",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-    "--disable-search-engine-choice-screen",
-    "--disable-features=Translate,MediaRouter,OptimizationHints,HttpsUpgrades",
-    "--disable-background-timer-throttling",
-    "--disable-backgrounding-occluded-windows",
-    "--disable-renderer-backgrounding",
-    "--force-color-profile=srgb",
-    "--hide-scrollbars",
-    "--mute-audio",
-    "--lang=en-US",
-    // The browser's own accessible role and name, readable in our one look.
-    "--enable-blink-features=ComputedAccessibilityInfo",
-];
 
 impl Session {
     /// Begins a session and puts the guard in force.
     ///
     /// # Errors
-    /// [`SessionError::Start`], [`SessionError::NoDevTools`], [`SessionError::Cdp`].
-    pub async fn start(options: SessionOptions) -> Result<Self, SessionError> {
-        super::install_tls();
-        let start = |message: String| SessionError::Start { url: options.webdriver.clone(), message };
-        let mut caps = DesiredCapabilities::chrome();
-        let add = |caps: &mut thirtyfour::ChromeCapabilities, flag: &str| {
-            caps.add_arg(flag).map_err(|error| start(brief(&error)))
-        };
-        for flag in FLAGS {
-            add(&mut caps, flag)?;
-        }
-        let (width, height) = options.viewport;
-        add(&mut caps, &format!("--window-size={width},{height}"))?;
-        if let Some(profile) = &options.profile {
-            add(&mut caps, &format!("--user-data-dir={}", profile.display()))?;
-        }
-        if let Some(chrome) = &options.chrome {
-            caps.set_binary(&chrome.to_string_lossy()).map_err(|error| start(brief(&error)))?;
-        }
-        for (key, value) in [("unhandledPromptBehavior", "ignore"), ("pageLoadStrategy", "none")] {
-            caps.set(key, value).map_err(|error| start(brief(&error)))?;
-        }
-        let driver = WebDriver::new(&options.webdriver, caps).await.map_err(|error| start(brief(&error)))?;
-        match Self::watch(&driver, &options).await {
-            Ok((shared, page, pump)) => {
-                let session = Self {
-                    driver: Some(driver),
-                    shared,
-                    page: Mutex::new(page),
-                    pump,
-                    patience: Duration::from_secs(8),
-                    owned: None,
-                };
-                session.prepare(&options).await?;
-                Ok(session)
-            }
-            Err(error) => {
-                let _ = driver.quit().await;
-                Err(error)
-            }
-        }
-    }
-
-    async fn watch(
-        driver: &WebDriver,
-        options: &SessionOptions,
-    ) -> Result<(Shared, String, tokio::task::JoinHandle<()>), SessionError> {
-        let socket = devtools_address(driver, &options.webdriver).await?;
-        let (cdp, events) = Cdp::connect(&socket).await?;
+    /// [`SessionError::NoDevTools`] when no window comes, [`SessionError::Cdp`].
+    pub(super) async fn start(host: Arc<Host>, options: &SessionOptions) -> Result<Self, SessionError> {
         let (ready, mut windows) = watch::channel(0);
         let shared = Shared {
-            cdp: cdp.clone(),
+            cdp: host.cdp.clone(),
             evidence: Evidence::default(),
             policy: Arc::new(options.policy.clone()),
             mode: Arc::new(Mutex::new(Acting::default())),
             pages: Arc::new(Mutex::new(Pages::default())),
             ready,
         };
-        let pump = tokio::spawn(pump::run(shared.clone(), events));
-        cdp.call(
-            None,
-            "Target.setAutoAttach",
-            json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true }),
-        )
-        .await?;
-        cdp.send(None, "Browser.setDownloadBehavior", json!({ "behavior": "deny", "eventsEnabled": true }));
+        let context = host.begin_context(&shared).await?;
+        // From here on a failure drops the session, and the context with it.
+        let session = Self { host, context, shared, page: Mutex::new(String::new()), patience: Duration::from_secs(8) };
+        let (width, height) = options.viewport;
+        let window = json!({
+            "url": "about:blank", "browserContextId": session.context, "newWindow": true, "width": width, "height": height
+        });
+        session.shared.cdp.call(None, "Target.createTarget", window).await?;
         let wait = windows.wait_for(|count| *count > 0);
         let attached = tokio::time::timeout(Duration::from_secs(10), wait).await.is_ok_and(|changed| changed.is_ok());
-        let page =
-            shared.pages.lock().unwrap_or_else(PoisonError::into_inner).windows.first().map(|(_, page)| page.clone());
-        match page {
-            Some(page) if attached => Ok((shared, page, pump)),
-            _ => {
-                pump.abort();
-                Err(SessionError::NoDevTools { url: options.webdriver.clone() })
-            }
-        }
+        let page = session.window(0).filter(|_| attached).ok_or_else(|| SessionError::NoWindow)?;
+        *session.page.lock().unwrap_or_else(PoisonError::into_inner) = page;
+        session.prepare(options).await?;
+        Ok(session)
     }
 
     async fn prepare(&self, options: &SessionOptions) -> Result<(), SessionError> {
@@ -164,9 +77,10 @@ impl Session {
         // Keeps the accessibility tree alive between looks; without it each name is computed from nothing.
         self.page_call("Accessibility.enable", json!({})).await?;
         if let Some(state) = &options.storage_state {
-            let cookies = state["cookies"].clone();
+            let cookies = &state["cookies"];
             if cookies.as_array().is_some_and(|list| !list.is_empty()) {
-                self.shared.cdp.call(None, "Storage.setCookies", json!({ "cookies": cookies })).await?;
+                let params = json!({ "cookies": cookies, "browserContextId": self.context });
+                self.shared.cdp.call(None, "Storage.setCookies", params).await?;
             }
             for origin in state["origins"].as_array().into_iter().flatten() {
                 let source = format!(
@@ -177,13 +91,6 @@ impl Session {
             }
         }
         Ok(())
-    }
-
-    /// The session's profile is removed when it ends.
-    #[must_use]
-    pub(super) fn owning(mut self, driver: Arc<Driver>, profile: PathBuf) -> Self {
-        self.owned = Some((driver, profile));
-        self
     }
 
     /// The record of what the browser told.
@@ -324,66 +231,16 @@ impl Session {
 
     /// Ends the session.
     pub async fn close(mut self) {
-        if let Some(driver) = self.driver.take() {
-            let _ = tokio::time::timeout(Duration::from_secs(10), driver.quit()).await;
-        }
-        self.pump.abort();
-        if let Some((driver, profile)) = self.owned.take() {
-            driver.forget_profile(&profile);
-        }
+        let context = std::mem::take(&mut self.context);
+        self.host.end_context(&context, Duration::from_secs(5)).await;
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.pump.abort();
-        if let Some(driver) = self.driver.take() {
-            // Dropped in mid-flight (a cancelled worker): the library's own drop would block the executor, so the
-            // session is ended in the background; the driver's process group goes in any case.
-            if let Ok(handle) = tokio::runtime::Handle::try_current() {
-                handle.spawn(async move {
-                    let _ = tokio::time::timeout(Duration::from_secs(5), driver.quit()).await;
-                });
-            } else {
-                let _ = driver.leak();
-            }
+        // Dropped in mid-flight: a cancelled worker, or a session that could not begin.
+        if !self.context.is_empty() {
+            self.host.drop_context(&self.context);
         }
     }
-}
-
-/// The first line, without the driver's stack trace.
-fn brief(error: &WebDriverError) -> String {
-    let text = error.to_string();
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given");
-    let message =
-        text.lines().map(str::trim).find(|line| line.contains("session not created") || line.contains("Message"));
-    message.unwrap_or(line).chars().take(300).collect()
-}
-
-/// Address of the browser's own DevTools socket.
-async fn devtools_address(driver: &WebDriver, webdriver: &str) -> Result<String, SessionError> {
-    let missing = || SessionError::NoDevTools { url: webdriver.to_owned() };
-    let caps = driver.capabilities();
-    if let Some(url) = caps.get("se:cdp").and_then(Value::as_str) {
-        return Ok(url.to_owned());
-    }
-    let address = caps
-        .get("goog:chromeOptions")
-        .or_else(|| caps.get("ms:edgeOptions"))
-        .and_then(|options| options.get("debuggerAddress"))
-        .and_then(Value::as_str)
-        .ok_or_else(missing)?;
-    let version: Value = reqwest::Client::builder()
-        .no_proxy()
-        .timeout(Duration::from_secs(5))
-        .build()
-        .map_err(|_| missing())?
-        .get(format!("http://{address}/json/version"))
-        .send()
-        .await
-        .map_err(|_| missing())?
-        .json()
-        .await
-        .map_err(|_| missing())?;
-    version["webSocketDebuggerUrl"].as_str().map(str::to_owned).ok_or_else(missing)
 }

@@ -20,6 +20,9 @@ pub enum SessionError {
         /// The WebDriver.
         url: String,
     },
+    /// The browser opened no window for a session.
+    #[error("the browser opened no window for a new session within 10 s")]
+    NoWindow,
     /// The application could not be reached.
     #[error("cannot open `{url}`: {reason}")]
     Unreachable {
@@ -57,7 +60,7 @@ impl Explain for SessionError {
     fn hint(&self) -> Option<String> {
         Some(
             match self {
-                Self::Start { .. } => "`agent-test doctor` checks browser, driver and their versions",
+                Self::Start { .. } | Self::NoWindow => "`agent-test doctor` checks browser, driver and their versions",
                 Self::NoDevTools { .. } => "use Chromium or Chrome; on a Grid, a node that reports `se:cdp`",
                 Self::Unreachable { .. } => "is the application running, and is the base URL right?",
                 Self::Hung { .. } => "the page blocks its own main thread",
@@ -69,7 +72,7 @@ impl Explain for SessionError {
 
     fn code(&self) -> &'static str {
         match self {
-            Self::Start { .. } => "no_browser_session",
+            Self::Start { .. } | Self::NoWindow => "no_browser_session",
             Self::NoDevTools { .. } => "no_devtools",
             Self::Unreachable { .. } => "unreachable",
             Self::Hung { .. } => "page_hung",
