@@ -24,6 +24,7 @@ mod route_map; // the route map's example, discovery from a list, selection
 mod run; // whole campaigns: run, interrupted, killed, resumed, reported
 mod sandbox;
 mod schema; // the list of formats, `schemas/`, and `agent-test schema`
+mod sessions; // fresh sessions in one running browser: apart from each other, and gone when they end
 mod skills; // the skills' form, and every command in them
 mod state_clock; // leases, though somebody sets the clock
 mod state_crash; // a fault at every system call of a transition: killed, interrupted, refused, disk full
