@@ -1,4 +1,4 @@
-//! How elements are used: the gesture that their listeners ask for, and the options of lists.
+//! How elements are used: the gesture that their listeners ask for, the options of lists; and how much code that runs.
 
 use std::sync::LazyLock;
 
@@ -32,6 +32,12 @@ const PAGES: &[(&str, &str)] = &[
         <form action=/send method=post><label>Country <select name=country><option>Chile<option>Ghana</select></label></form>
         <script>get('state').onchange = (event) => { hit('filter/' + event.target.value); get('list').textContent = event.target.value + ' entries';
           if (event.target.value === 'Paid') get('list').insertAdjacentHTML('beforeend', '<button onclick=\"hit(`filter/inner`)\">Remind</button>'); };</script>",
+    ),
+    (
+        "/code",
+        "<script>function used() { hit('code'); return 'a piece of code that a button runs'; }
+        function never() { return 'a piece of code that nobody ever runs, and that is somewhat longer than the one that is run'; }</script>
+        <button onclick='used()'>Run</button>",
     ),
     (
         "/broken",
@@ -117,4 +123,16 @@ fn a_fault_of_an_option_is_a_bug_that_can_be_played_again() {
     assert_eq!((bug["kind"].as_str(), bug["location"].as_str()), (Some("exception"), Some("/broken > Sort > Date")));
     assert_eq!(bug["confirmed"], true);
     assert_eq!(trace(bug), [("select", Some("Date"))]);
+}
+
+#[test]
+fn the_report_says_how_much_of_the_applications_code_ran() {
+    let scripts = RAN.report("/code")["coverage"]["scripts"].as_array().unwrap();
+    let (bytes, used) = scripts.iter().fold((0, 0), |(bytes, used), script| {
+        (bytes + script["bytes"].as_u64().unwrap(), used + script["used_bytes"].as_u64().unwrap())
+    });
+    let never =
+        "{ return 'a piece of code that nobody ever runs, and that is somewhat longer than the one that is run'; }";
+    assert!(used > 100 && bytes - used >= never.len() as u64, "{scripts:#?}");
+    assert!(scripts.iter().all(|script| script["url"].as_str().unwrap().ends_with("/code")), "{scripts:#?}");
 }

@@ -8,6 +8,7 @@
 //! because a request can only be stopped there.
 
 mod cdp;
+mod code_use;
 pub mod driver;
 mod evidence;
 mod guard;
@@ -24,6 +25,7 @@ mod wait;
 pub mod words;
 
 pub use cdp::{Cdp, CdpError, CdpEvent};
+pub use code_use::{CodeUse, ScriptUse};
 pub use evidence::{Evidence, Mark, Note, Request, Since};
 pub use guard::{Decision, Mode, Outgoing, Policy};
 pub use input::{Gesture, HOLD};

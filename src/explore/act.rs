@@ -85,6 +85,9 @@ impl Walker<'_> {
             }
             loading => findings.extend(loading.map(|finding| Finding { of_page: false, ..finding })),
         }
+        if effect.look.doc != before.doc {
+            self.note_code().await;
+        }
         self.look = effect.look.clone();
         self.screens.insert(screen_key(&self.look));
         self.record.console_of(&effect.since);

@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::record::Record;
 use super::shots::{Section, shot_name};
 use super::signature::signature;
-use crate::browser::{Look, Session, SessionError};
+use crate::browser::{CodeUse, Look, Session, SessionError};
 use crate::event::EventKind;
 use crate::maze::{ActionResult, Coverage, Node, NodeState, NodeType, OperationsCount};
 use crate::replay::Terms;
@@ -69,6 +69,8 @@ pub(super) struct Walker<'a> {
     /// The screen now.
     pub(super) look: Look,
     pub(super) coverage: Coverage,
+    /// The application's code that ran so far.
+    pub(super) code: CodeUse,
     pub(super) operations: OperationsCount,
     pub(super) limits: Vec<String>,
     /// Screenshots that belong to no node.
@@ -109,6 +111,7 @@ impl<'a> Walker<'a> {
             record,
             look,
             coverage: Coverage::default(),
+            code: CodeUse::default(),
             operations: OperationsCount::default(),
             limits: Vec::new(),
             extra_shots: Vec::new(),
@@ -290,6 +293,13 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// Notes which code ran, before its page may be left for good.
+    pub(super) async fn note_code(&mut self) {
+        if let Ok(ran) = self.session.code_that_ran().await {
+            self.code.add(ran);
+        }
+    }
+
     async fn visit(
         &mut self,
         level: &Level,
@@ -342,6 +352,10 @@ impl<'a> Walker<'a> {
             node.screenshot = self.shoot(&shot_name(level.section, &labels, "-disabled")).await;
             return Ok(Visit::Done(Box::new(node)));
         }
-        self.act(level, candidate, &element, labels, node, first).await
+        let visited = self.act(level, candidate, &element, labels, node, first).await?;
+        if level.depth == 0 {
+            self.note_code().await;
+        }
+        Ok(visited)
     }
 }

@@ -278,7 +278,7 @@ fn write_act(out: &mut String, step: &TraceStep) -> Result<(), Refusal> {
         }
         Value::Plain(text) if doing == "press" && text.is_empty() => options.push("value: 'Escape'".to_owned()),
         Value::Plain(text) if matches!(doing, "fill" | "select" | "press") => {
-            options.push(format!("value: {}", literal(&text)))
+            options.push(format!("value: {}", literal(&text)));
         }
         Value::Plain(_) => {}
     }
