@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::cdp::CdpError;
+use super::journal::note;
 use super::keys::{Chord, Key};
 use super::session::Session;
 use super::session_error::SessionError;
@@ -15,6 +16,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`].
     pub async fn move_to(&self, x: f64, y: f64) -> Result<(), SessionError> {
+        note("move", || json!([x, y]));
         self.page_call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y })).await?;
         Ok(())
     }
@@ -24,6 +26,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`].
     pub async fn press_button(&self, x: f64, y: f64) -> Result<(), SessionError> {
+        note("press", || json!([x, y]));
         for kind in ["mousePressed", "mouseReleased"] {
             let params = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
             // A page that blocks its main thread in the handler answers late or never; the wait that follows tells.
@@ -44,6 +47,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`].
     pub async fn press_key(&self, chord: &Chord) -> Result<(), SessionError> {
+        note("key", || json!(chord.key.key));
         let mut bits = 0;
         for modifier in &chord.held {
             bits |= modifier.bit();
@@ -75,6 +79,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`].
     pub async fn type_text(&self, text: &str) -> Result<(), SessionError> {
+        note("type", || Value::Null);
         self.page_call("Input.insertText", json!({ "text": text })).await?;
         Ok(())
     }

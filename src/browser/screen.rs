@@ -52,6 +52,8 @@ pub struct Look {
     pub scroll_height: i64,
     /// The element that has the focus; 0 = none.
     pub focus: u64,
+    /// Milliseconds that asking for names and roles took.
+    pub names_ms: f64,
 }
 
 /// One interactive element.

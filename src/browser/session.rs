@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use super::evidence::Evidence;
 use super::guard::{Mode, Policy};
 use super::host::Host;
+use super::journal::note;
 use super::pump::{Acting, PAGE_SCRIPT, Pages, Shared};
 use super::session_error::SessionError;
 
@@ -67,6 +68,7 @@ impl Session {
         let page = session.window(0).filter(|_| attached).ok_or(SessionError::NoWindow)?;
         *session.page.lock().unwrap_or_else(PoisonError::into_inner) = page;
         session.prepare(options).await?;
+        note("session", || json!(null));
         Ok(session)
     }
 
@@ -217,6 +219,7 @@ impl Session {
             pages.windows.iter().filter(|(_, session)| *session != page).map(|(target, _)| target.clone()).collect()
         };
         for target in others {
+            note("close window", || json!(null));
             let _ = self.shared.cdp.call(None, "Target.closeTarget", json!({ "targetId": target })).await;
         }
         let _ = self.page_call("Page.bringToFront", json!({})).await;
@@ -231,6 +234,7 @@ impl Session {
 
     /// Ends the session.
     pub async fn close(mut self) {
+        note("end", || json!(null));
         let context = std::mem::take(&mut self.context);
         self.host.end_context(&context, Duration::from_secs(5)).await;
     }

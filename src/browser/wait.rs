@@ -8,6 +8,7 @@ use url::Url;
 use super::cdp::CdpError;
 use super::evidence::{Mark, Note};
 use super::guard::Mode;
+use super::journal::note;
 use super::screen::Still;
 use super::session::Session;
 use super::session_error::SessionError;
@@ -81,6 +82,7 @@ impl Session {
     /// [`SessionError::Unreachable`] when the browser shows its own error page; as [`Session::still`].
     pub async fn goto(&self, url: &Url, cap_ms: u64) -> Result<Still, SessionError> {
         self.set_mode(Mode::Load);
+        note("goto", || json!(url.as_str()));
         let mark = self.shared.evidence.mark();
         let answer = self.page_call("Page.navigate", json!({ "url": url.as_str() })).await?;
         if let Some(reason) = answer["errorText"].as_str()
@@ -123,6 +125,7 @@ impl Session {
         if previous["url"].as_str().is_some_and(|url| url.starts_with("about:") || url.starts_with("data:")) {
             return Ok(false);
         }
+        note("back", || previous["url"].clone());
         let mark = self.shared.evidence.mark();
         self.page_call("Page.navigateToHistoryEntry", json!({ "entryId": previous["id"] })).await?;
         let deadline = Instant::now() + Duration::from_millis(cap_ms);

@@ -553,6 +553,7 @@
       emptyTables: tables.filter((t) => t.rows.length === 0 && t.headers.length > 0).length,
       tabs, bodyText, heading, media, viewHeight: innerHeight, scrollY: Math.round(scrollY), scrollHeight: document.documentElement?.scrollHeight ?? 0,
       changes: api.changes, effects: api.effects.length, focus: document.activeElement && document.activeElement !== document.body ? uidOf(document.activeElement) : 0,
+      namesMs: spent,
     });
   };
 
