@@ -177,7 +177,7 @@ export async function play(browser, list, app, shots) {
         await wait(step, true);
       } else if (step.do === 'shot') {
         count += 1;
-        await (step.other && popup ? popup : page).screenshot({ path: join(shots, `${count}.png`) });
+        await (step.other && popup ? popup : page).screenshot({ path: join(shots, `${count}.png`), timeout: 15000 });
       } else if (step.do === 'close window') {
         await popup?.close();
         popup = null;

@@ -336,6 +336,10 @@ pub struct Still {
     pub reason: Option<String>,
     /// How long it took, in milliseconds.
     pub ms: f64,
+    /// Timers of the load that did nothing, by delay and code.
+    pub(super) idle: Vec<String>,
+    /// Timers of the load that did something.
+    pub(super) busy: Vec<String>,
 }
 
 /// Answer of the search for a recorded locator.

@@ -36,6 +36,8 @@ pub struct Session {
     pub(super) shared: Shared,
     /// The window that we work in.
     page: Mutex<String>,
+    /// Timers that pages set while they load and that do nothing, by delay and code.
+    pub(super) timers: Mutex<std::collections::BTreeSet<String>>,
     /// A command may take this long before the page counts as hung.
     pub(super) patience: Duration,
 }
@@ -57,7 +59,7 @@ impl Session {
         };
         let context = host.begin_context(&shared).await?;
         // From here on a failure drops the session, and the context with it.
-        let session = Self { host, context, shared, page: Mutex::new(String::new()), patience: Duration::from_secs(8) };
+        let session = Self { host, context, shared, page: Mutex::new(String::new()), timers: Mutex::default(), patience: Duration::from_secs(8) };
         let (width, height) = options.viewport;
         let window = json!({
             "url": "about:blank", "browserContextId": session.context, "newWindow": true, "width": width, "height": height

@@ -1,5 +1,6 @@
 //! How a session moves between pages, and waits: until the screen is still, never for a fixed time.
 
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -20,7 +21,16 @@ impl Session {
     /// # Errors
     /// [`SessionError::Hung`] when the page does not answer; as [`Session::evaluate`].
     pub async fn still(&self, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
-        self.still_in(&self.page(), since, cap_ms).await
+        self.still_in(&self.page(), since, cap_ms, false).await
+    }
+
+    /// The same for a document that was just loaded. Timers that did nothing at an earlier load are not waited for.
+    async fn still_loaded(&self, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
+        let still = self.still_in(&self.page(), since, cap_ms, true).await?;
+        let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
+        timers.extend(still.idle.iter().filter(|key| !still.busy.contains(key)).cloned());
+        timers.retain(|key| !still.busy.contains(key));
+        Ok(still)
     }
 
     /// Like [`Session::still`] for another window.
@@ -28,15 +38,22 @@ impl Session {
     /// # Errors
     /// As [`Session::still`].
     pub async fn window_still(&self, window: &str, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
-        self.still_in(window, since, cap_ms).await
+        self.still_in(window, since, cap_ms, false).await
     }
 
-    async fn still_in(&self, page: &str, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
+    async fn still_in(
+        &self,
+        page: &str,
+        since: Mark,
+        cap_ms: u64,
+        loaded: bool,
+    ) -> Result<Still, SessionError> {
         let began = Instant::now();
         let cap = Duration::from_millis(cap_ms);
         loop {
             let left = cap.saturating_sub(began.elapsed());
-            let call = format!("still(30, {})", left.as_millis());
+            let timers = loaded.then(|| json!(*self.timers.lock().unwrap_or_else(PoisonError::into_inner)));
+            let call = format!("still(30, {}, {})", left.as_millis(), timers.unwrap_or_default());
             let answer = self.ask::<Still>(page, &call, left + self.patience).await;
             let mut still = match answer {
                 Ok(still) => still,
@@ -59,7 +76,7 @@ impl Session {
                 if left.is_zero() {
                     tracing::debug!(requests = ?self.shared.evidence.under_way(since), "never still");
                     self.shared.evidence.give_up(since);
-                    return Ok(Still { still: false, reason: Some("request".to_owned()), ms: still.ms });
+                    return Ok(Still { still: false, reason: Some("request".to_owned()), ..still });
                 }
                 let _ =
                     tokio::time::timeout(left.min(Duration::from_millis(250)), self.shared.evidence.changed()).await;
@@ -94,7 +111,7 @@ impl Session {
         if answer["loaderId"].is_string() {
             self.committed(mark, Duration::from_millis(cap_ms)).await;
         }
-        self.still(mark, cap_ms).await
+        self.still_loaded(mark, cap_ms).await
     }
 
     async fn committed(&self, mark: Mark, within: Duration) {
@@ -136,7 +153,7 @@ impl Session {
             }
             let _ = tokio::time::timeout(Duration::from_millis(100), self.shared.evidence.changed()).await;
         }
-        self.still(mark, cap_ms).await?;
+        self.still_loaded(mark, cap_ms).await?;
         Ok(true)
     }
 }

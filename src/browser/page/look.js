@@ -675,8 +675,10 @@
   api.tally = () => JSON.stringify({ ...api.mark(), recent: api.effects.slice(-5) });
 
   // Waits until nothing has changed for `quiet` ms, no timer is due soon and no finite animation runs; or `cap` ms passed.
-  api.still = (quiet, cap) => new Promise((resolve) => {
+  api.still = (quiet, cap, known) => new Promise((resolve) => {
     const start = api.now();
+    if (known) for (const one of views()) one.learned(known);
+    const learned = () => (known ? api.learned(known) : {});
     const check = () => {
       const t = api.now();
       let reason = document.readyState === 'complete' ? null : 'loading';
@@ -686,8 +688,8 @@
         if (one.pending()) reason = reason ?? 'timer';
         if (one.moving()) reason = reason ?? 'animation';
       }
-      if (!reason && t - start >= quiet) return resolve(JSON.stringify({ still: true, ms: t - start, ...api.mark() }));
-      if (t - start > cap) return resolve(JSON.stringify({ still: false, reason, ms: t - start, ...api.mark() }));
+      if (!reason && t - start >= quiet) return resolve(JSON.stringify({ still: true, ms: t - start, ...learned(), ...api.mark() }));
+      if (t - start > cap) return resolve(JSON.stringify({ still: false, reason, ms: t - start, ...learned(), ...api.mark() }));
       api.later(check, 8);
     };
     check();
