@@ -45,7 +45,15 @@ pub(super) fn look(look: &Look, took_ms: f64) {
 
 fn element(element: &Element) -> Value {
     json!([
-        element.uid, element.css, element.shadow, element.frame, element.tag, element.why, element.role,
-        element.display_name(), [element.x, element.y, element.width, element.height], element.disabled
+        element.uid,
+        element.css,
+        element.shadow,
+        element.frame,
+        element.tag,
+        element.why,
+        element.role,
+        element.display_name(),
+        [element.x, element.y, element.width, element.height],
+        element.disabled
     ])
 }

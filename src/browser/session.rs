@@ -59,7 +59,14 @@ impl Session {
         };
         let context = host.begin_context(&shared).await?;
         // From here on a failure drops the session, and the context with it.
-        let session = Self { host, context, shared, page: Mutex::new(String::new()), timers: Mutex::default(), patience: Duration::from_secs(8) };
+        let session = Self {
+            host,
+            context,
+            shared,
+            page: Mutex::new(String::new()),
+            timers: Mutex::default(),
+            patience: Duration::from_secs(8),
+        };
         let (width, height) = options.viewport;
         let window = json!({
             "url": "about:blank", "browserContextId": session.context, "newWindow": true, "width": width, "height": height

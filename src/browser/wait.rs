@@ -21,16 +21,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Hung`] when the page does not answer; as [`Session::evaluate`].
     pub async fn still(&self, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
-        self.still_in(&self.page(), since, cap_ms, false).await
-    }
-
-    /// The same for a document that was just loaded. Timers that did nothing at an earlier load are not waited for.
-    async fn still_loaded(&self, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
-        let still = self.still_in(&self.page(), since, cap_ms, true).await?;
-        let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
-        timers.extend(still.idle.iter().filter(|key| !still.busy.contains(key)).cloned());
-        timers.retain(|key| !still.busy.contains(key));
-        Ok(still)
+        self.still_in(&self.page(), since, cap_ms).await
     }
 
     /// Like [`Session::still`] for another window.
@@ -38,22 +29,16 @@ impl Session {
     /// # Errors
     /// As [`Session::still`].
     pub async fn window_still(&self, window: &str, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
-        self.still_in(window, since, cap_ms, false).await
+        self.still_in(window, since, cap_ms).await
     }
 
-    async fn still_in(
-        &self,
-        page: &str,
-        since: Mark,
-        cap_ms: u64,
-        loaded: bool,
-    ) -> Result<Still, SessionError> {
+    async fn still_in(&self, page: &str, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
         let began = Instant::now();
         let cap = Duration::from_millis(cap_ms);
         loop {
             let left = cap.saturating_sub(began.elapsed());
-            let timers = loaded.then(|| json!(*self.timers.lock().unwrap_or_else(PoisonError::into_inner)));
-            let call = format!("still(30, {}, {})", left.as_millis(), timers.unwrap_or_default());
+            let timers = json!(*self.timers.lock().unwrap_or_else(PoisonError::into_inner));
+            let call = format!("still(30, {}, {timers})", left.as_millis());
             let answer = self.ask::<Still>(page, &call, left + self.patience).await;
             let mut still = match answer {
                 Ok(still) => still,
@@ -62,6 +47,7 @@ impl Session {
                 }
                 Err(error) => return Err(error),
             };
+            self.learn(&still);
             still.ms = began.elapsed().as_secs_f64() * 1000.0;
             tracing::debug!(ms = still.ms, still = still.still, reason = ?still.reason, in_flight = self.shared.evidence.in_flight(since, u128::from(cap_ms)), "still");
             if !still.still {
@@ -82,6 +68,13 @@ impl Session {
                     tokio::time::timeout(left.min(Duration::from_millis(250)), self.shared.evidence.changed()).await;
             }
         }
+    }
+
+    /// Timers that did nothing when the page was loaded are not waited for at its next load in this session.
+    fn learn(&self, still: &Still) {
+        let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
+        timers.extend(still.idle.iter().cloned());
+        timers.retain(|key| !still.busy.contains(key));
     }
 
     /// Waits until anything of the page changes, at most so many milliseconds.
@@ -111,7 +104,7 @@ impl Session {
         if answer["loaderId"].is_string() {
             self.committed(mark, Duration::from_millis(cap_ms)).await;
         }
-        self.still_loaded(mark, cap_ms).await
+        self.still(mark, cap_ms).await
     }
 
     async fn committed(&self, mark: Mark, within: Duration) {
@@ -153,7 +146,7 @@ impl Session {
             }
             let _ = tokio::time::timeout(Duration::from_millis(100), self.shared.evidence.changed()).await;
         }
-        self.still_loaded(mark, cap_ms).await?;
+        self.still(mark, cap_ms).await?;
         Ok(true)
     }
 }

@@ -57,9 +57,15 @@
     return root;
   });
 
+  // What may lead to a change later on.
+  let stirs = 0;
+
   // Effects that leave no mark in the document.
   api.effects = [];
   const effect = (name) => { if (api.effects.length < 200) api.effects.push(name); };
+  for (const name of ['alert', 'confirm', 'prompt']) {
+    wrap(window, name, (target, self, args) => { stirs += 1; return Reflect.apply(target, self, args); });
+  }
   wrap(window, 'print', () => effect('print'));
   wrap(window, 'scrollTo', (target, self, args) => { effect('scroll'); return Reflect.apply(target, self, args); });
   wrap(Element.prototype, 'scrollIntoView', (target, self, args) => { if (!api.quiet) effect('scroll'); return Reflect.apply(target, self, args); });
@@ -83,14 +89,17 @@
   const idle = new Set();
   const busy = new Set();
   let known = new Set();
-  let stirs = 0;
   let used = false;
   const stirred = () => stirs + api.changes + api.effects.length;
   const keyOf = (handler, delay) => {
     const code = Function.prototype.toString.call(handler);
     return `${delay}|${code.length}|${code.slice(0, 60)}`;
   };
-  const learn = (key, before) => setTimer(() => (stirred() === before ? idle : busy).add(key), 0);
+  let learning = 0;
+  const learn = (key, before) => {
+    learning += 1;
+    setTimer(() => { learning -= 1; (stirred() === before ? idle : busy).add(key); }, 0);
+  };
   api.learned = (told) => {
     known = new Set(told);
     return { idle: [...idle].filter((key) => !busy.has(key)).slice(0, 50), busy: [...busy].slice(0, 50) };
@@ -203,7 +212,7 @@
 
   api.pending = () => {
     const t = now();
-    let soon = 0;
+    let soon = learning;
     for (const [id, { due, key }] of timers) {
       if (due < t - 1000) timers.delete(id);
       else if (!key || !known.has(key)) soon += 1;

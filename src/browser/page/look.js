@@ -675,10 +675,10 @@
   api.tally = () => JSON.stringify({ ...api.mark(), recent: api.effects.slice(-5) });
 
   // Waits until nothing has changed for `quiet` ms, no timer is due soon and no finite animation runs; or `cap` ms passed.
-  api.still = (quiet, cap, known) => new Promise((resolve) => {
+  api.still = (quiet, cap, known = []) => new Promise((resolve) => {
     const start = api.now();
-    if (known) for (const one of views()) one.learned(known);
-    const learned = () => (known ? api.learned(known) : {});
+    for (const one of views()) one.learned?.(known);
+    const learned = () => api.learned(known);
     const check = () => {
       const t = api.now();
       let reason = document.readyState === 'complete' ? null : 'loading';
