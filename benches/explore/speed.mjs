@@ -15,7 +15,7 @@ import { APPS, CHROME_FLAGS, VIEW, chrome, element, explore, serve, sum, table }
 const GOAL = 1.25;
 const ACTIONS = Number(process.env.ACTIONS ?? 60);
 const ROUTES = Number(process.env.ROUTES ?? 2);
-const PATIENCE = 8000;
+const PATIENCE = 3000;
 const names = process.argv.slice(2).length ? process.argv.slice(2) : ['adminlte', 'gentelella', 'django'];
 
 /** The journal of a session as steps, each with its time in milliseconds and what it brought. */
@@ -194,7 +194,7 @@ export async function play(browser, list, app, shots) {
 }
 
 async function main() {
-  const browser = await chromium.launch({ executablePath: chrome, args: CHROME_FLAGS });
+  const browser = await chromium.launch({ executablePath: chrome, args: CHROME_FLAGS, ignoreDefaultArgs: ['--disable-back-forward-cache'] });
   const shots = mkdtempSync(join(tmpdir(), 'explore-shots-'));
   const rows = [];
   const ratios = [];

@@ -1,6 +1,7 @@
 //! Real input events: pointer, keys, text.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -9,6 +10,23 @@ use super::journal::note;
 use super::keys::{Chord, Key};
 use super::session::Session;
 use super::session_error::SessionError;
+
+/// How a button of the pointer is pressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gesture {
+    /// The left one, once.
+    #[default]
+    Once,
+    /// The left one, twice.
+    Twice,
+    /// The right one, once.
+    Right,
+    /// The left one, for [`HOLD`].
+    Held,
+}
+
+/// How long a held press lasts: touch libraries take half a second for a long one.
+pub const HOLD: Duration = Duration::from_millis(700);
 
 impl Session {
     /// Moves the pointer.
@@ -21,14 +39,20 @@ impl Session {
         Ok(())
     }
 
-    /// Presses and releases the left button.
+    /// Presses and releases a button of the pointer.
     ///
     /// # Errors
     /// [`SessionError::Cdp`].
-    pub async fn press_button(&self, x: f64, y: f64) -> Result<(), SessionError> {
+    pub async fn press_button(&self, x: f64, y: f64, gesture: Gesture) -> Result<(), SessionError> {
         note("press", || json!([x, y]));
-        for kind in ["mousePressed", "mouseReleased"] {
-            let params = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
+        let button = if gesture == Gesture::Right { "right" } else { "left" };
+        let counts: &[u32] = if gesture == Gesture::Twice { &[1, 1, 2, 2] } else { &[1, 1] };
+        for (at, count) in counts.iter().enumerate() {
+            let kind = if at % 2 == 0 { "mousePressed" } else { "mouseReleased" };
+            if gesture == Gesture::Held && at == 1 {
+                tokio::time::sleep(HOLD).await;
+            }
+            let params = json!({ "type": kind, "x": x, "y": y, "button": button, "clickCount": count });
             // A page that blocks its main thread in the handler answers late or never; the wait that follows tells.
             match self.page_call("Input.dispatchMouseEvent", params).await {
                 Ok(_) => {}

@@ -8,6 +8,7 @@
 //! because a request can only be stopped there.
 
 mod cdp;
+mod code_use;
 pub mod driver;
 mod evidence;
 mod guard;
@@ -25,11 +26,13 @@ mod wait;
 pub mod words;
 
 pub use cdp::{Cdp, CdpError, CdpEvent};
+pub use code_use::{CodeUse, ScriptUse};
 pub use evidence::{Evidence, Mark, Note, Request, Since};
 pub use guard::{Decision, Mode, Outgoing, Policy};
+pub use input::{Gesture, HOLD};
 pub use keys::{Chord, Key};
 pub use launcher::Launcher;
-pub use screen::{Element, Found, Frame, Layer, Look, Overlay, Point, Still, Table, Tally, Toast};
+pub use screen::{Choice, Element, Found, Frame, Layer, Look, Overlay, Point, Still, Table, Tally, Toast};
 pub use session::Session;
 pub use session_error::SessionError;
 

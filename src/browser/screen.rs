@@ -342,6 +342,20 @@ pub struct Still {
     pub(super) busy: Vec<String>,
 }
 
+/// An option of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Choice {
+    /// What it reads.
+    pub label: String,
+    /// The label is whole, and names the option.
+    pub exact: bool,
+    /// It is chosen.
+    pub chosen: bool,
+    /// It cannot be chosen.
+    pub disabled: bool,
+}
+
 /// Answer of the search for a recorded locator.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

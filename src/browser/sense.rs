@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use super::screen::{Found, Look, Point, Tally};
+use super::screen::{Choice, Found, Look, Point, Tally};
 use super::session::Session;
 use super::session_error::SessionError;
 
@@ -68,6 +68,14 @@ impl Session {
     pub async fn put_storage_back(&self, kept: &Value) -> Result<(), SessionError> {
         super::journal::note("storage", || kept.clone());
         self.ask::<Value>(&self.page(), &format!("putBack({kept})"), self.patience).await.map(|_| ())
+    }
+
+    /// The options of a list of the last look, in order; none when it is gone or is no list.
+    ///
+    /// # Errors
+    /// As [`Session::evaluate`].
+    pub async fn options(&self, uid: u64) -> Result<Vec<Choice>, SessionError> {
+        self.ask(&self.page(), &format!("options({uid})"), self.patience).await
     }
 
     /// Finds an element by a recorded locator.

@@ -58,6 +58,17 @@ pub(crate) fn named_run(context: &Context, name: Option<&str>) -> Result<RunSour
     Ok(source)
 }
 
+/// Options of commands that explore.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct ExploreArgs {
+    /// Open menus with the right button too
+    #[arg(long)]
+    pub(crate) context_menus: bool,
+    /// Do not play each new bug once more in a fresh session
+    #[arg(long)]
+    pub(crate) no_confirm: bool,
+}
+
 /// Bugs of a run.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct BugArgs {
@@ -127,19 +138,21 @@ impl EngineArgs {
         state: Option<&State>,
         known: Vec<Route>,
         workers: Option<u32>,
-        confirm: bool,
+        explore: &ExploreArgs,
     ) -> Result<WorkshopOptions, Failure> {
         let campaign = state.map_or_else(Config::default, |state| Config {
             base_url: Some(state.base_url()).filter(|url| !url.is_empty()),
             ..state.config()
         });
-        let config = resolve(self.config(workers), &context.project, campaign)?;
+        let mut given = self.config(workers);
+        given.settings.context_menus = explore.context_menus.then_some(true);
+        let config = resolve(given, &context.project, campaign)?;
         Ok(WorkshopOptions {
             base: base_url(&config)?,
             settings: Settings::from(config.settings),
             webdriver: self.webdriver.clone(),
             known,
-            confirm,
+            confirm: !explore.no_confirm,
             credentials: None,
         })
     }

@@ -21,9 +21,8 @@ pub(crate) struct Args {
     routes: Vec<String>,
     #[command(flatten)]
     engine: super::engine::EngineArgs,
-    /// Do not play each new bug once more in a fresh session
-    #[arg(long)]
-    no_confirm: bool,
+    #[command(flatten)]
+    explore: super::engine::ExploreArgs,
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
@@ -31,7 +30,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     context.say_worktree();
     let project = Project::open(&context.project, context.clock.clone());
     let state = if project.has_state() { Some(project.read()?) } else { None };
-    let options = args.engine.workshop(context, state.as_ref(), routes.clone(), None, !args.no_confirm)?;
+    let options = args.engine.workshop(context, state.as_ref(), routes.clone(), None, &args.explore)?;
     let mut slugs = Slugs::default();
     let jobs: Vec<_> = routes.iter().map(|route| (route.clone(), slugs.give(route))).collect();
     let progress = Progress::new(&context.ui, 1, routes.len());

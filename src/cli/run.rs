@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::engine::EngineArgs;
+use super::engine::{EngineArgs, ExploreArgs};
 use super::progress::Progress;
 use super::{Context, counted};
 use crate::campaign::{self, Ended, Outcome};
@@ -29,9 +29,8 @@ pub(crate) struct Args {
 pub(crate) struct CrewArgs {
     #[command(flatten)]
     engine: EngineArgs,
-    /// Do not play each new bug once more in a fresh session
-    #[arg(long)]
-    no_confirm: bool,
+    #[command(flatten)]
+    explore: ExploreArgs,
     /// Browsers side by side (default: half the cores, at least 1)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     workers: Option<u32>,
@@ -46,7 +45,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
 pub(crate) fn go_on(context: &Context, args: &CrewArgs) -> Result<Exit, Failure> {
     let project = context.project();
     project.require_current()?;
-    let options = args.engine.workshop(context, Some(&project.read()?), Vec::new(), args.workers, !args.no_confirm)?;
+    let options = args.engine.workshop(context, Some(&project.read()?), Vec::new(), args.workers, &args.explore)?;
     let outcome = work(context, &project, options)?;
     tell(context, &project, &outcome)
 }

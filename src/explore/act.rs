@@ -5,6 +5,8 @@ use std::time::Instant;
 use super::approach::{action_for, may_be_dead};
 use super::choose::Candidate;
 use super::classify::{Outcome, classify};
+use super::gesture::Way;
+use super::options::takes_options;
 use super::record::Place;
 use super::shots::{Section, shot_name};
 use super::signature::{appeared, open_overlays, screen_key, shared_key};
@@ -20,16 +22,16 @@ impl Walker<'_> {
     pub(super) async fn act(
         &mut self,
         level: &Level,
+        candidate: &Candidate,
         element: &Element,
         labels: Vec<String>,
         mut node: Node,
-        own_family: String,
         first: bool,
     ) -> Result<Visit, SessionError> {
         let before = self.look.clone();
         let destructive = reads_destructive(element) && !self.plan.stage.settings.safe_to_mutate;
         let terms = Terms { mode: Mode::Act { destructive }, ..self.terms() };
-        let (action, tool) = action_for(element, self.plan.stage.settings.safe_to_mutate);
+        let (action, tool) = action_for(element, &candidate.way, self.plan.stage.settings.safe_to_mutate);
         let started = self.plan.clock.now();
         let clock = Instant::now();
         let performed = perform(&self.session, &action, Target::Uid(element.uid), terms).await?;
@@ -70,7 +72,7 @@ impl Walker<'_> {
             None
         };
         let in_menu = matches!(level.opened_by, Some(ActionResult::DropdownOpened | ActionResult::SubmenuOpened));
-        let outcome = classify(element, &before, &effect, in_menu);
+        let outcome = classify(&candidate.way.part(element), &before, &effect, in_menu);
         let mut findings = self.judge(element, &before, &effect, &outcome);
         let dead = tries_again && !effect.is_any();
         if dead {
@@ -83,6 +85,9 @@ impl Walker<'_> {
             }
             loading => findings.extend(loading.map(|finding| Finding { of_page: false, ..finding })),
         }
+        if effect.look.doc != before.doc {
+            self.note_code().await;
+        }
         self.look = effect.look.clone();
         self.screens.insert(screen_key(&self.look));
         self.record.console_of(&effect.since);
@@ -90,7 +95,8 @@ impl Walker<'_> {
             tool,
             Some(element),
             match &action {
-                Action::Fill(text) => Some(text.clone()),
+                Action::Fill(text) | Action::Choose(text) => Some(text.clone()),
+                Action::Key(_) => Some("Enter".to_owned()),
                 _ => None,
             },
             started,
@@ -156,7 +162,11 @@ impl Walker<'_> {
                 .await?;
             return Ok(Visit::Done(Box::new(node)));
         }
-        self.after(level, &before, element, labels, steps, &outcome, own_family, &mut node, has_real_error).await?;
+        if candidate.way == Way::Usual && takes_options(element, self.plan.stage.settings.safe_to_mutate) {
+            node.children = self.options(level, &before, candidate, element, &labels).await?;
+            return Ok(Visit::Done(Box::new(node)));
+        }
+        self.after(level, &before, element, labels, steps, &outcome, candidate, &mut node, has_real_error).await?;
         Ok(Visit::Done(Box::new(node)))
     }
 
@@ -170,7 +180,7 @@ impl Walker<'_> {
         labels: Vec<String>,
         steps: Vec<u32>,
         outcome: &Outcome,
-        own_family: String,
+        candidate: &Candidate,
         node: &mut Node,
         has_error: bool,
     ) -> Result<(), SessionError> {
@@ -245,14 +255,14 @@ impl Walker<'_> {
                 section: level.section,
                 depth: level.depth + 1,
                 opened_by: Some(inherited(level, outcome)),
-                families: level.families.iter().cloned().chain([own_family]).collect(),
+                families: level.families.iter().cloned().chain([candidate.family()]).collect(),
             };
             node.children = Box::pin(self.walk(&next, &look, found)).await?;
         }
         if let Some(name) = dialog {
             self.leave_dialog(level, &steps, &labels, element, &name, &look).await?;
         }
-        if outcome.result == ActionResult::ContentChanged {
+        if outcome.result == ActionResult::ContentChanged && candidate.way == Way::Usual {
             self.toggle_back(before, element).await?;
         }
         Ok(())

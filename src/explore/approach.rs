@@ -1,6 +1,7 @@
 //! How an element is approached: held back, filled, hovered, focused or pressed; and whether silence would be a fault.
 
 use super::choose::Candidate;
+use super::gesture::Way;
 use super::signature::shared_key;
 use super::walk::{Level, Walker};
 use crate::browser::{Element, Look};
@@ -24,6 +25,10 @@ impl Walker<'_> {
                 &reason,
                 Some("shared header or navigation, explored on another route"),
             ));
+        }
+        if candidate.way == Way::Right && !self.plan.stage.settings.context_menus {
+            let reason = "opens with the right button, which is not asked for";
+            return Some(self.skipped(level, candidate, reason, None));
         }
         let refuse = |walker: &mut Self, why: &str| {
             walker.coverage.refused += 1;
@@ -80,7 +85,10 @@ fn plausible(element: &Element) -> String {
     }
     .to_owned()
 }
-pub(super) fn action_for(element: &Element, fills: bool) -> (Action, Tool) {
+pub(super) fn action_for(element: &Element, way: &Way, fills: bool) -> (Action, Tool) {
+    if let Some(done) = way.action() {
+        return done;
+    }
     let chooser = element.tag == "select"
         || matches!(element.input.as_deref(), Some("color" | "date" | "time" | "month" | "week" | "datetime-local"));
     if fills && element.is_text_field() && !element.readonly && !chooser {
@@ -126,19 +134,25 @@ mod tests {
 
     #[test]
     fn a_field_is_filled_only_where_changing_data_is_allowed() {
-        assert_eq!(action_for(&field("text", "Name"), false), (Action::Click, Tool::Click));
-        assert_eq!(action_for(&field("text", "Name"), true), (Action::Fill("Test entry".into()), Tool::Fill));
+        assert_eq!(action_for(&field("text", "Name"), &Way::Usual, false), (Action::Click, Tool::Click));
         assert_eq!(
-            action_for(&field("email", "Where to"), true),
+            action_for(&field("text", "Name"), &Way::Usual, true),
+            (Action::Fill("Test entry".into()), Tool::Fill)
+        );
+        assert_eq!(
+            action_for(&field("email", "Where to"), &Way::Usual, true),
             (Action::Fill("tester@example.com".into()), Tool::Fill)
         );
-        assert_eq!(action_for(&Element { readonly: true, ..field("text", "Id") }, true), (Action::Click, Tool::Click));
+        assert_eq!(
+            action_for(&Element { readonly: true, ..field("text", "Id") }, &Way::Usual, true),
+            (Action::Click, Tool::Click)
+        );
     }
 
     #[test]
     fn a_chooser_is_focused_and_never_opened_natively() {
-        assert_eq!(action_for(&field("date", "Day"), false), (Action::Focus, Tool::Select));
-        assert_eq!(action_for(&field("date", "Day"), true), (Action::Focus, Tool::Select));
+        assert_eq!(action_for(&field("date", "Day"), &Way::Usual, false), (Action::Focus, Tool::Select));
+        assert_eq!(action_for(&field("date", "Day"), &Way::Usual, true), (Action::Focus, Tool::Select));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::gesture::{Way, ways};
 use super::signature::family;
 use crate::browser::Element;
 use crate::replay::{closes, reads_destructive};
@@ -23,6 +24,27 @@ pub struct Candidate {
     pub stands_for: usize,
     /// It was acted on before, and leads on from here as well: the next step of a wizard.
     pub again: bool,
+    /// How it is used.
+    pub way: Way,
+}
+
+impl Candidate {
+    /// Elements of one family that are used in the same way are more of the same.
+    #[must_use]
+    pub fn family(&self) -> String {
+        let family = family(&self.element);
+        if self.way == Way::Usual { family } else { format!("{family}|{}", self.way.label(&self.element)) }
+    }
+}
+
+/// Each candidate once for each way in which it is used.
+#[must_use]
+pub fn with_ways(chosen: Vec<Candidate>) -> Vec<Candidate> {
+    let each = |candidate: Candidate| {
+        let ways = if candidate.way == Way::Usual { ways(&candidate.element) } else { vec![candidate.way.clone()] };
+        ways.into_iter().map(move |way| Candidate { way, ..candidate.clone() })
+    };
+    chosen.into_iter().flat_map(each).collect()
 }
 
 /// Lists longer than this are sampled when their items have names of their own.
@@ -157,7 +179,7 @@ mod tests {
             row,
             ..Element::default()
         };
-        Candidate { element, nth: 0, scroll: 0, order, stands_for: 0, again: false }
+        Candidate { element, nth: 0, scroll: 0, order, stands_for: 0, again: false, way: Way::Usual }
     }
 
     fn names(found: &[Candidate]) -> Vec<&str> {

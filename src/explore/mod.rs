@@ -14,6 +14,8 @@ mod approach;
 mod choose;
 mod classify;
 mod confirm;
+mod gesture;
+mod options;
 mod plan;
 mod record;
 mod restore;

@@ -131,6 +131,7 @@ impl Walker<'_> {
         }
         self.emit(EventKind::Warned { text: format!("{}: {why}; a fresh browser session goes on", self.plan.route) });
         let fresh = self.plan.stage.session().await?;
+        let _ = fresh.watch_code().await;
         let old = std::mem::replace(&mut self.session, fresh);
         old.close().await;
         let Ok(url) = self.plan.route.url(&self.plan.stage.base) else { return Err(why) };

@@ -15,7 +15,7 @@ use super::walk::{Level, Walker};
 use crate::browser::{Look, Note, SessionError};
 use crate::event::EventKind;
 use crate::exit::{Exit, Explain};
-use crate::maze::{ActionTree, PageInfo, RouteReport, RouteStatus};
+use crate::maze::{ActionTree, PageInfo, RouteReport, RouteStatus, ScriptCoverage};
 use crate::replay::oracle::{self, Finding, Moment};
 use crate::replay::{Opened, StageError, is_login_address, redact_value, scroll_to};
 use crate::route::RouteError;
@@ -107,6 +107,8 @@ pub async fn explore(plan: &Plan) -> Result<Explored, ExploreError> {
     let url = plan.route.url(&plan.stage.base)?;
     let session = plan.stage.session().await?;
     plan.events.emit(plan.clock.now(), EventKind::SessionStarted { route: plan.route.to_string() });
+    // Where the browser cannot tell, the report is without it.
+    let _ = session.watch_code().await;
     let opened = match plan.stage.open(&session, &url).await {
         Ok(opened) => opened,
         Err(error) => {
@@ -141,7 +143,13 @@ pub async fn explore(plan: &Plan) -> Result<Explored, ExploreError> {
             return Err(error);
         }
     };
-    let Walker { session, mut record, coverage, operations, limits, extra_shots, .. } = walker;
+    walker.note_code().await;
+    let Walker { session, mut record, mut coverage, code, operations, limits, extra_shots, .. } = walker;
+    coverage.scripts = code
+        .scripts()
+        .into_iter()
+        .map(|script| ScriptCoverage { url: script.url, bytes: script.length, used_bytes: script.used })
+        .collect();
     session.close().await;
     if plan.confirm {
         confirm::confirm(plan, &mut record).await;

@@ -6,15 +6,16 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-use super::choose::{Candidate, choose};
+use super::choose::{Candidate, choose, with_ways};
 use super::classify::node_type;
+use super::gesture::Way;
 use super::plan::Plan;
 use super::record::Record;
 use super::shots::{Section, shot_name};
-use super::signature::{family, signature};
-use crate::browser::{Look, Session, SessionError};
+use super::signature::signature;
+use crate::browser::{CodeUse, Look, Session, SessionError};
 use crate::event::EventKind;
-use crate::maze::{ActionResult, Coverage, Node, NodeState, OperationsCount};
+use crate::maze::{ActionResult, Coverage, Node, NodeState, NodeType, OperationsCount};
 use crate::replay::Terms;
 use crate::trace::page_key;
 
@@ -68,6 +69,8 @@ pub(super) struct Walker<'a> {
     /// The screen now.
     pub(super) look: Look,
     pub(super) coverage: Coverage,
+    /// The application's code that ran so far.
+    pub(super) code: CodeUse,
     pub(super) operations: OperationsCount,
     pub(super) limits: Vec<String>,
     /// Screenshots that belong to no node.
@@ -108,6 +111,7 @@ impl<'a> Walker<'a> {
             record,
             look,
             coverage: Coverage::default(),
+            code: CodeUse::default(),
             operations: OperationsCount::default(),
             limits: Vec::new(),
             extra_shots: Vec::new(),
@@ -164,7 +168,15 @@ impl<'a> Walker<'a> {
             .map(|(order, element)| {
                 let nth = times.entry(signature(element, look)).or_default();
                 *nth += 1;
-                Candidate { element: element.clone(), nth: *nth - 1, scroll, order, stands_for: 0, again: false }
+                Candidate {
+                    element: element.clone(),
+                    nth: *nth - 1,
+                    scroll,
+                    order,
+                    stands_for: 0,
+                    again: false,
+                    way: Way::Usual,
+                }
             })
             .collect()
     }
@@ -192,6 +204,9 @@ impl<'a> Walker<'a> {
         if left_out > 0 {
             *self.coverage.skipped.entry("equal to one that was acted on".to_owned()).or_default() += left_out as u64;
         }
+        let kept = chosen.len();
+        let chosen = with_ways(chosen);
+        self.coverage.found += (chosen.len() - kept) as u64;
         let mut nodes: Vec<(usize, Node)> = Vec::new();
         let mut queue: std::collections::VecDeque<(Candidate, bool)> =
             chosen.into_iter().map(|candidate| (candidate, true)).collect();
@@ -247,8 +262,11 @@ impl<'a> Walker<'a> {
         let element = &candidate.element;
         let alike = candidate.stands_for;
         Node {
-            label: element.display_name(),
-            node_type: node_type(element, level.opened_by.as_ref()),
+            label: candidate.way.label(element),
+            node_type: match candidate.way {
+                Way::Option(_) => NodeType::DropdownItem,
+                _ => node_type(element, level.opened_by.as_ref()),
+            },
             state: Some(if element.disabled { NodeState::Disabled } else { NodeState::Enabled }),
             action_result: None,
             screenshot: None,
@@ -275,6 +293,13 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// Notes which code ran, before its page may be left for good.
+    pub(super) async fn note_code(&mut self) {
+        if let Ok(ran) = self.session.code_that_ran().await {
+            self.code.add(ran);
+        }
+    }
+
     async fn visit(
         &mut self,
         level: &Level,
@@ -291,7 +316,7 @@ impl<'a> Walker<'a> {
             }
             return Ok(Visit::Done(Box::new(node)));
         }
-        let own = family(&candidate.element);
+        let own = candidate.family();
         let chain = level.families.iter().filter(|family| **family == own).count();
         let total = self.families.entry(own.clone()).or_default();
         if chain >= (if candidate.again { WIZARD_STEPS } else { FAMILY_CHAIN }) || *total >= FAMILY_TOTAL {
@@ -327,6 +352,10 @@ impl<'a> Walker<'a> {
             node.screenshot = self.shoot(&shot_name(level.section, &labels, "-disabled")).await;
             return Ok(Visit::Done(Box::new(node)));
         }
-        self.act(level, &element, labels, node, own, first).await
+        let visited = self.act(level, candidate, &element, labels, node, first).await?;
+        if level.depth == 0 {
+            self.note_code().await;
+        }
+        Ok(visited)
     }
 }

@@ -10,7 +10,7 @@ type Seen = {
   status?: number; error?: string; refused?: string; done: boolean;
 };
 type Options = { value?: string | string[]; nth?: number; destructive?: boolean };
-type Doing = 'click' | 'fill' | 'hover' | 'focus' | 'select' | 'upload';
+type Doing = 'click' | 'dblclick' | 'right_click' | 'hold' | 'press' | 'fill' | 'hover' | 'focus' | 'select' | 'upload';
 
 /** A target may appear this late, and a screen may take this long to be still; milliseconds. */
 const PATIENCE = 5_000;
@@ -121,7 +121,7 @@ class Play {
     const limit = { timeout: PATIENCE };
     let mark = this.mark();
     try {
-      if (doing !== 'focus' && doing !== 'upload') await target.hover(limit);
+      if (!['focus', 'press', 'upload'].includes(doing)) await target.hover(limit);
       this.tally = await this.count();
       mark = this.mark();
       this.mode = 'act';
@@ -129,6 +129,10 @@ class Play {
       this.shown = false;
       const value = options.value ?? '';
       if (doing === 'click') await target.click(limit);
+      else if (doing === 'dblclick') await target.dblclick(limit);
+      else if (doing === 'right_click') await target.click({ ...limit, button: 'right' });
+      else if (doing === 'hold') await target.click({ ...limit, delay: 700 });
+      else if (doing === 'press') await target.press(String(value), limit);
       else if (doing === 'fill') await target.fill(String(value), limit);
       else if (doing === 'focus') await target.focus(limit);
       else if (doing === 'upload') await target.setInputFiles(value, limit);

@@ -242,13 +242,14 @@ fn write_step(out: &mut String, step: &TraceStep, terms: &Terms) -> Result<(), R
             let verb = if out.is_empty() { "open" } else { "visit" };
             format!("play.{verb}({at}, {})", address(text, &terms.base))
         }
+        Tool::Press if step.locator.is_some() => return write_act(out, step),
         Tool::Press => format!("play.press({at}, {})", literal(if text.is_empty() { "Escape" } else { text })),
         Tool::Back => format!("play.back({at})"),
         Tool::Scroll => format!("play.scroll({at}, {})", text.parse::<i64>().unwrap_or(0)),
         Tool::AssertText => format!("play.showsText({at}, {})", literal(text)),
         Tool::Wait | Tool::Noop => format!("play.still({at})"),
-        Tool::Click | Tool::Fill | Tool::Hover | Tool::Select | Tool::Upload => return write_act(out, step),
-        Tool::Other(_) => return Err(Refusal::new(format!("its step {at} cannot be played"))),
+        tool if tool.is_pointed() => return write_act(out, step),
+        _ => return Err(Refusal::new(format!("its step {at} cannot be played"))),
     };
     let _ = writeln!(out, "  await {call};");
     Ok(())
@@ -275,7 +276,10 @@ fn write_act(out: &mut String, step: &TraceStep) -> Result<(), Refusal> {
                 options.push(format!("value: [{}]", paths.join(", ")));
             }
         }
-        Value::Plain(text) if matches!(doing, "fill" | "select") => options.push(format!("value: {}", literal(&text))),
+        Value::Plain(text) if doing == "press" && text.is_empty() => options.push("value: 'Escape'".to_owned()),
+        Value::Plain(text) if matches!(doing, "fill" | "select" | "press") => {
+            options.push(format!("value: {}", literal(&text)));
+        }
         Value::Plain(_) => {}
     }
     if let Some(nth) = locator.nth {

@@ -11,6 +11,7 @@ use super::check::{self, Check};
 use super::place::known_role;
 use super::steps::{Terms, Value, playable, value};
 use super::text::line;
+use crate::browser::HOLD;
 use crate::maze::{Bug, BugKind};
 use crate::replay::is_destructive;
 use crate::trace::{Locator, RunFile, StepStatus, Tool, TraceStep};
@@ -200,6 +201,16 @@ fn write_step(
             let click = json!({ "type": "click", "selectors": selectors, "offsetX": OFFSET, "offsetY": OFFSET });
             steps.push(moves(place.put(click)));
         }
+        Tool::DoubleClick | Tool::RightClick | Tool::Hold => {
+            let selectors = selectors()?;
+            let mut click = json!({ "type": "click", "selectors": selectors, "offsetX": OFFSET, "offsetY": OFFSET });
+            match step.tool {
+                Tool::DoubleClick => click["type"] = json!("doubleClick"),
+                Tool::RightClick => click["button"] = json!("secondary"),
+                _ => click["duration"] = json!(HOLD.as_millis()),
+            }
+            steps.push(moves(place.put(click)));
+        }
         Tool::Hover => {
             let selectors = selectors()?;
             steps.push(place.put(json!({ "type": "hover", "selectors": selectors })));
@@ -230,6 +241,9 @@ fn write_step(
             return Err(Refusal::new(format!("its step {} sets files, which the format cannot", step.index)));
         }
         Tool::Press => {
+            if step.locator.is_some() {
+                steps.push(expression(check::focus(&path(step)?)));
+            }
             let key = if text.is_empty() { "Escape" } else { &text };
             steps.push(place.put(json!({ "type": "keyDown", "key": key })));
             steps.push(moves(place.put(json!({ "type": "keyUp", "key": key }))));

@@ -6,6 +6,6 @@
 mod report;
 mod vocab;
 
-pub use report::{ActionTree, Bug, Coverage, FireRate, Node, OperationsCount, PageInfo, RouteReport};
+pub use report::{ActionTree, Bug, Coverage, FireRate, Node, OperationsCount, PageInfo, RouteReport, ScriptCoverage};
 pub(crate) use vocab::open_enum;
 pub use vocab::{ActionResult, BugKind, NodeState, NodeType, RouteStatus, Severity};

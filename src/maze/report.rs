@@ -330,6 +330,31 @@ pub struct Coverage {
     #[serde(default, deserialize_with = "null_is_default")]
     #[schemars(with = "Option<std::collections::BTreeMap<String, u64>>")]
     pub skipped: std::collections::BTreeMap<String, u64>,
+    /// How much of the application's own scripts ran, where the browser can tell.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<ScriptCoverage>>")]
+    pub scripts: Vec<ScriptCoverage>,
+}
+
+/// How much of a script ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ScriptCoverage {
+    /// Its address; inline scripts go by that of their page.
+    pub url: String,
+    /// Its length in UTF-16 units, which are bytes for a script of ASCII.
+    pub bytes: u64,
+    /// How much of it ran.
+    pub used_bytes: u64,
+}
+
+impl Coverage {
+    /// Length of all scripts, and how much of them ran.
+    #[must_use]
+    pub fn code(&self) -> (u64, u64) {
+        self.scripts.iter().fold((0, 0), |(bytes, used), script| {
+            (u64::saturating_add(bytes, script.bytes), u64::saturating_add(used, script.used_bytes))
+        })
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::browser::journal;
-use crate::browser::{CdpError, Chord, Look, Mark, Mode, Note, Session, SessionError, Since, Still, Tally};
+use crate::browser::{CdpError, Chord, Gesture, Look, Mark, Mode, Note, Session, SessionError, Since, Still, Tally};
 use crate::trace::Locator;
 
 /// What is done.
@@ -14,6 +14,8 @@ use crate::trace::Locator;
 pub enum Action {
     /// The pointer goes there, presses and releases.
     Click,
+    /// The same in another way: twice, with the right button, for longer.
+    Press(Gesture),
     /// The pointer goes there and stays.
     Hover,
     /// The element takes the focus, without a press (choosers that would open a native window).
@@ -25,7 +27,7 @@ pub enum Action {
     /// These files are given to a file field.
     Upload(Vec<PathBuf>),
     /// The element takes the focus, and a key is pressed.
-    Press(Chord),
+    Key(Chord),
 }
 
 /// What it is done to.
@@ -177,7 +179,8 @@ pub async fn perform(
     }
     session.move_to(x, y).await?;
     let before = session.tally().await?;
-    match session.press_button(x, y).await {
+    let gesture = if let Action::Press(gesture) = action { *gesture } else { Gesture::Once };
+    match session.press_button(x, y, gesture).await {
         Ok(()) => {}
         Err(SessionError::Hung { message, .. }) => return hung(session, mark, before, message).await,
         Err(error) => return Err(error),
@@ -200,13 +203,13 @@ async fn without_pointer(
 ) -> Result<Option<(Option<String>, Tally)>, SessionError> {
     let focus = format!("window[Symbol.for('agent-test')].element({uid})?.focus()");
     let before = match action {
-        Action::Focus | Action::Choose(_) | Action::Upload(_) | Action::Press(_) => session.tally().await?,
+        Action::Focus | Action::Choose(_) | Action::Upload(_) | Action::Key(_) => session.tally().await?,
         _ => return Ok(None),
     };
     let refused = match action {
         Action::Choose(value) => session.choose(uid, value).await?,
         Action::Upload(files) => session.give_files(uid, files).await?,
-        Action::Press(chord) => {
+        Action::Key(chord) => {
             let _: Value = session.evaluate(&focus).await?;
             session.press_key(chord).await?;
             None

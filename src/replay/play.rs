@@ -7,7 +7,7 @@ use super::heal::{Healer, Healing, Miss, guard};
 use super::oracle::{self, Finding};
 use super::perform::{Action, Effect, Performed, Target, Terms, open, perform, scroll_to};
 use super::stage::Stage;
-use crate::browser::{Chord, Look, Mode, Session, SessionError, words};
+use crate::browser::{Chord, Gesture, Look, Mode, Session, SessionError, words};
 use crate::trace::bounds::{may_open, may_type, may_upload};
 use crate::trace::{Locator, StepStatus, Tool, TraceStep};
 use serde_json::{Value, json};
@@ -208,7 +208,10 @@ impl<'a> Player<'a> {
             (Tool::Select | Tool::Upload, None) => Action::Focus,
             (Tool::Select, Some(value)) => Action::Choose(value),
             (Tool::Upload, Some(value)) => Action::Upload(uploads(&self.files, &value)?),
-            (Tool::Press, value) => Action::Press(Chord::parse(value.as_deref().unwrap_or("Escape"))?),
+            (Tool::DoubleClick, _) => Action::Press(Gesture::Twice),
+            (Tool::RightClick, _) => Action::Press(Gesture::Right),
+            (Tool::Hold, _) => Action::Press(Gesture::Held),
+            (Tool::Press, value) => Action::Key(Chord::parse(value.as_deref().unwrap_or("Escape"))?),
             _ => Action::Click,
         })
     }

@@ -369,6 +369,16 @@ fn sum(routes: &[RoutePart], groups: &[BugGroup], failed: usize, pending: usize)
         coverage.acted_on = coverage.acted_on.saturating_add(route.coverage.acted_on);
         coverage.disabled = coverage.disabled.saturating_add(route.coverage.disabled);
         coverage.refused = coverage.refused.saturating_add(route.coverage.refused);
+        for script in &route.coverage.scripts {
+            match coverage.scripts.iter_mut().find(|known| known.url == script.url) {
+                // Which parts ran is not kept, so what one route reached is the least that all of them did.
+                Some(known) => {
+                    known.bytes = known.bytes.max(script.bytes);
+                    known.used_bytes = known.used_bytes.max(script.used_bytes);
+                }
+                None => coverage.scripts.push(script.clone()),
+            }
+        }
         for (reason, n) in &route.coverage.skipped {
             let sum = coverage.skipped.entry(reason.clone()).or_default();
             *sum = sum.saturating_add(*n);

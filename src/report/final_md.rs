@@ -251,7 +251,7 @@ fn not_tested(campaign: &Aggregate, out: &mut String) {
 
 fn limits(campaign: &Aggregate, out: &mut String) {
     out.push_str("## Coverage and Limits\n\n");
-    out.push_str(&coverage_lines(&campaign.totals.coverage));
+    out.push_str(&coverage_lines(&campaign.totals.coverage, "at least "));
     for route in &campaign.routes {
         for limit in &route.report.limits {
             out.push_str(&format!("- Limit reached on {}: {}\n", cell(route.route()), para(limit)));

@@ -57,7 +57,7 @@ pub fn bugs_markdown(report: &RouteReport, review: &RouteReview, screenshots_dir
     }
 
     out.push_str("## Coverage and Limits\n\n");
-    out.push_str(&coverage_lines(&coverage));
+    out.push_str(&coverage_lines(&coverage, ""));
     for limit in &report.limits {
         out.push_str(&format!("- Limit reached: {}\n", para(limit)));
     }
@@ -89,8 +89,9 @@ fn bullets(heading: &str, texts: &[impl AsRef<str>]) -> String {
     out
 }
 
-/// Found, acted on, and every reason for the rest.
-pub(super) fn coverage_lines(coverage: &Coverage) -> String {
+/// Found, acted on, and every reason for the rest. `bound` leads the share of the code that ran, where it is none of one
+/// route.
+pub(super) fn coverage_lines(coverage: &Coverage, bound: &str) -> String {
     let mut out = format!(
         "- Elements: {} found, {} acted on, {} disabled, {} refused as destructive, {} skipped\n",
         coverage.found,
@@ -102,7 +103,20 @@ pub(super) fn coverage_lines(coverage: &Coverage) -> String {
     for (reason, n) in &coverage.skipped {
         out.push_str(&format!("- Skipped: {n} ({})\n", cell(reason)));
     }
+    if let Some(line) = code_line(coverage) {
+        out.push_str(&format!("- JavaScript: {bound}{line}\n"));
+    }
     out
+}
+
+/// How much of the application's own code ran: `41 % of 812 kB ran, in 7 scripts of the application's own`.
+pub(super) fn code_line(coverage: &Coverage) -> Option<String> {
+    let (bytes, used) = coverage.code();
+    (bytes > 0).then(|| {
+        let share = used.saturating_mul(100) / bytes;
+        let scripts = plural(coverage.scripts.len(), "script");
+        format!("{share} % of {} kB ran, in {scripts} of the application's own", bytes.div_ceil(1000))
+    })
 }
 
 /// Everything about one bug below its heading.

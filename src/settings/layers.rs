@@ -55,6 +55,7 @@ const KEYS: &[&str] = &[
     "login",
     "storage_state",
     "viewport",
+    "context_menus",
     "limits",
     "model",
     "workers",

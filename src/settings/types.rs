@@ -31,6 +31,9 @@ pub struct Overrides {
     /// Size of the window: width, height in CSS pixels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub viewport: Option<[u32; 2]>,
+    /// Whether the explorer opens menus with the right button.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_menus: Option<bool>,
     /// Limits of one route's exploration.
     #[serde(skip_serializing_if = "PartialLimits::is_empty")]
     pub limits: PartialLimits,
@@ -198,6 +201,7 @@ impl Overrides {
             login: self.login.or(other.login),
             storage_state: self.storage_state.or(other.storage_state),
             viewport: self.viewport.or(other.viewport),
+            context_menus: self.context_menus.or(other.context_menus),
             limits: self.limits.or(other.limits),
             model: self.model.or(other.model),
             workers: self.workers.or(other.workers),
@@ -227,6 +231,8 @@ pub struct Settings {
     pub storage_state: Option<String>,
     /// Size of the window: width, height in CSS pixels.
     pub viewport: [u32; 2],
+    /// Whether the explorer opens menus with the right button; not unless told so.
+    pub context_menus: bool,
     /// Limits of one route's exploration.
     pub limits: Limits,
     /// The model that is asked where one is needed.
@@ -263,6 +269,7 @@ impl From<Overrides> for Settings {
             login: set.login,
             storage_state: set.storage_state,
             viewport: set.viewport.unwrap_or([1280, 800]),
+            context_menus: set.context_menus.unwrap_or(false),
             limits: set.limits.or_default(),
             model: set.model,
             workers: set.workers.unwrap_or_else(half_the_cores).max(1),

@@ -13,6 +13,12 @@ open_enum! {
         Goto = "goto",
         /// Clicks.
         Click = "click",
+        /// Clicks twice.
+        DoubleClick = "dblclick",
+        /// Clicks with the right button.
+        RightClick = "right_click",
+        /// Presses, and releases after most of a second.
+        Hold = "hold",
         /// Types a text into a field.
         Fill = "fill",
         /// Presses a key.
@@ -40,7 +46,17 @@ impl Tool {
     /// Whether it needs a target.
     #[must_use]
     pub fn is_pointed(&self) -> bool {
-        matches!(self, Self::Click | Self::Hover | Self::Fill | Self::Select | Self::Upload)
+        matches!(
+            self,
+            Self::Click
+                | Self::DoubleClick
+                | Self::RightClick
+                | Self::Hold
+                | Self::Hover
+                | Self::Fill
+                | Self::Select
+                | Self::Upload
+        )
     }
 }
 

@@ -176,7 +176,7 @@
 
   const handlerTypes = (element) => {
     const types = new Set(api.frameApi(element).listeners(element)?.keys() ?? []);
-    for (const type of [...CLICKS, ...HOVERS, 'keydown']) if (typeof element['on' + type] === 'function') types.add(type);
+    for (const type of [...CLICKS, ...HOVERS, 'keydown', 'change']) if (typeof element['on' + type] === 'function') types.add(type);
     // A framework keeps the element's own handlers in a property.
     for (const key of Object.getOwnPropertyNames(element)) {
       const value = element[key];
@@ -184,7 +184,10 @@
       else if (value && typeof value === 'object' && /props|handlers|events|vei|listeners/i.test(key)) {
         const bag = Object.keys(value).slice(0, 60);
         const has = (pattern) => bag.some((name) => pattern.test(name) && typeof (value[name]?.value ?? value[name]) === 'function');
-        if (has(/^(on)?(click|mouse_?down|pointer_?down|dbl_?click)$/i)) types.add('click');
+        if (has(/^(on)?change$/i)) types.add('change');
+        if (has(/^(on)?double_?click$|^(on)?dbl_?click$/i)) types.add('dblclick');
+        if (has(/^(on)?context_?menu$/i)) types.add('contextmenu');
+        if (has(/^(on)?(click|mouse_?down|pointer_?down)$/i)) types.add('click');
         else if (/reactProps/.test(key)) { types.delete('click'); }
       }
     }
@@ -519,7 +522,7 @@
         readonly: element.readOnly === true,
         field: !!(element.closest('form, [role=search], [class*=input-group], [class*=search]') ?? parentElementOf(element))?.querySelector('input:not([type=hidden]):not([type=checkbox]):not([type=radio]), textarea'),
         kind: typeof element.type === 'string' ? element.type : null,
-        clicks: f.clicks, hovers: f.hovers, types: [...f.types].slice(0, 12),
+        clicks: f.clicks, hovers: f.hovers, types: [...f.types].slice(0, 24),
         testId, label: labelTextOf(element) || null, placeholder: element.getAttribute('placeholder'),
         text: cut(textOf(element), 80) || null, css: cssOf(element), shadow: chainOf(element), frame,
         classes, landmark, overlay: overlayOf(element), layer: layerOf(element),
@@ -707,6 +710,12 @@
     };
     check();
   });
+
+  // The options of a list, in order.
+  api.options = (uid) => JSON.stringify([...(api.element(uid)?.options ?? [])].map((o) => ({
+    label: cut(o.label, 80), exact: squash(o.label) === cut(o.label, 80) && !squash(o.label).startsWith('['), chosen: o.selected,
+    disabled: o.disabled || o.closest('optgroup')?.disabled === true,
+  })));
 
   // Chooses as a person does in a chooser: by an option's label or value, or a whole value; the page is told of it.
   api.choose = (uid, wanted) => {

@@ -5,13 +5,13 @@ use maud::{Markup, html};
 use super::fragment;
 use super::map::{FAMILIES, class_of, picture, short_id, tree};
 use super::shots::Shots;
-use crate::maze::RouteStatus;
+use crate::maze::{Coverage, RouteStatus, ScriptCoverage};
 use crate::report::aggregate::{Aggregate, BugGroup, RoutePart, console_errors, plural, skipped, span, when};
 use crate::report::final_md::{figures, summary};
 use crate::report::input::{TO_PROJECT, file_name, from_reports};
 use crate::report::markdown::{HEADING_LIMIT, TEXT_LIMIT, href, one_line};
 use crate::report::review::{Level, ReviewedBug};
-use crate::report::route_md::step_text;
+use crate::report::route_md::{code_line, step_text};
 
 fn short(text: &str) -> String {
     one_line(text, HEADING_LIMIT)
@@ -364,6 +364,7 @@ fn facts(route: &RoutePart) -> Markup {
                 (grouped(coverage.found)) " found, " (grouped(coverage.acted_on)) " acted on, " (grouped(coverage.disabled)) " disabled, " (grouped(coverage.refused)) " refused, " (skipped(coverage)) " skipped"
                 @for (reason, n) in coverage.skipped.iter().take(12) { br; span.quiet { (n) " " (short(reason)) } }
             } }
+            @if let Some(line) = code_line(coverage) { div { dt { "JavaScript" } dd { (line) } } }
             @if page.has_table { div { dt { "Table" } dd { (page.row_count) " rows" @if !page.column_headers.is_empty() { ": " (short(&page.column_headers.join(", "))) } } } }
             @if !page.tabs.is_empty() { div { dt { "Tabs" } dd { (short(&page.tabs.join(", "))) } } }
             @for limit in report.limits.iter().take(12) { div.limit { dt { "Limit reached" } dd { (long(limit)) } } }
@@ -410,6 +411,29 @@ fn not_tested(campaign: &Aggregate) -> Markup {
     }
 }
 
+/// Scripts shown in the report.
+const SCRIPTS: usize = 20;
+
+/// The application's own scripts, the one with the most code that never ran first.
+fn scripts(coverage: &Coverage) -> Markup {
+    let mut all: Vec<&ScriptCoverage> = coverage.scripts.iter().collect();
+    all.sort_by_key(|script| std::cmp::Reverse(script.bytes.saturating_sub(script.used_bytes)));
+    html! {
+        @if !all.is_empty() {
+            table {
+                thead { tr { th { "Script" } th.num { "Bytes" } th.num { "Ran" } th.num { "Never ran" } } }
+                tbody { @for script in all.iter().take(SCRIPTS) { tr {
+                    td { (short(&script.url)) }
+                    td.num { (grouped(script.bytes)) }
+                    td.num { (script.used_bytes.saturating_mul(100).checked_div(script.bytes).unwrap_or(0)) " %" }
+                    td.num { (grouped(script.bytes.saturating_sub(script.used_bytes))) }
+                } } }
+            }
+            @if all.len() > SCRIPTS { p.quiet { "and " (all.len() - SCRIPTS) " more" } }
+        }
+    }
+}
+
 fn coverage(campaign: &Aggregate) -> Markup {
     let coverage = &campaign.totals.coverage;
     html! {
@@ -421,10 +445,12 @@ fn coverage(campaign: &Aggregate) -> Markup {
                 div { dt { "Disabled" } dd { (grouped(coverage.disabled)) } }
                 div { dt { "Refused" } dd { (grouped(coverage.refused)) } }
                 @for (reason, n) in &coverage.skipped { div { dt { "Skipped" } dd { (n) " " span.quiet { (short(reason)) } } } }
+                @if let Some(line) = code_line(coverage) { div { dt { "JavaScript" } dd { "at least " (line) } } }
                 @for route in &campaign.routes { @for limit in &route.report.limits {
                     div.limit { dt { "Limit reached" } dd { a href=(route_href(route.slug())) { (short(route.route())) } " " (long(limit)) } }
                 } }
             }
+            (scripts(coverage))
         }
     }
 }
