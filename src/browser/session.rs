@@ -163,28 +163,18 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`] when the page is gone or hangs; [`SessionError::Answer`].
     pub async fn evaluate<T: DeserializeOwned>(&self, script: &str) -> Result<T, SessionError> {
-        self.evaluate_in(&self.page(), script, self.patience).await
+        parsed(self.evaluate_in(&self.page(), script, self.patience).await?)
     }
 
-    async fn evaluate_in<T: DeserializeOwned>(
-        &self,
-        page: &str,
-        script: &str,
-        patience: Duration,
-    ) -> Result<T, SessionError> {
+    async fn evaluate_in(&self, page: &str, script: &str, patience: Duration) -> Result<Value, SessionError> {
         let params = json!({ "expression": script, "returnByValue": true, "awaitPromise": true });
-        let answer = self.shared.cdp.call_within(Some(page), "Runtime.evaluate", params, patience).await?;
+        let mut answer = self.shared.cdp.call_within(Some(page), "Runtime.evaluate", params, patience).await?;
         if let Some(thrown) = answer.get("exceptionDetails") {
             let text = thrown.pointer("/exception/description").or_else(|| thrown.get("text")).and_then(Value::as_str);
             let message = text.and_then(|text| text.lines().next()).unwrap_or("it threw").to_owned();
             return Err(SessionError::Answer { url: String::new(), message });
         }
-        let value = &answer["result"]["value"];
-        let parsed = match value.as_str() {
-            Some(text) => serde_json::from_str(text).or_else(|_| serde_json::from_value(value.clone())),
-            None => serde_json::from_value(value.clone()),
-        };
-        parsed.map_err(|error| SessionError::Answer { url: String::new(), message: error.to_string() })
+        Ok(answer["result"]["value"].take())
     }
 
     /// Calls a function of our hook; brings the hook in where a document has none.
@@ -199,15 +189,12 @@ impl Session {
         let deadline = Instant::now() + patience;
         let mut hooked = false;
         loop {
-            match self.evaluate_in::<Value>(page, &script, patience).await {
+            match self.evaluate_in(page, &script, patience).await {
                 Ok(Value::String(text)) if text == "no hook" && !hooked => {
                     hooked = true;
-                    let _ = self.evaluate_in::<Value>(page, &format!("{PAGE_SCRIPT}\n0"), patience).await;
+                    let _ = self.evaluate_in(page, &format!("{PAGE_SCRIPT}\n0"), patience).await;
                 }
-                Ok(value) => {
-                    return serde_json::from_value(value)
-                        .map_err(|error| SessionError::Answer { url: String::new(), message: error.to_string() });
-                }
+                Ok(value) => return parsed(value),
                 // A navigation took the document away in the middle: ask the next one.
                 Err(SessionError::Cdp(error)) if error.is_page_gone() && Instant::now() < deadline => {
                     let _ = tokio::time::timeout(Duration::from_millis(50), self.shared.evidence.changed()).await;
@@ -238,7 +225,7 @@ impl Session {
     /// Breaks a script that never ends; gives back whether the page answers again.
     pub async fn unhang(&self) -> bool {
         self.shared.cdp.send(Some(&self.page()), "Runtime.terminateExecution", json!({}));
-        self.evaluate_in::<Value>(&self.page(), "1", Duration::from_secs(2)).await.is_ok()
+        self.evaluate_in(&self.page(), "1", Duration::from_secs(2)).await.is_ok()
     }
 
     /// Ends the session.
@@ -247,6 +234,15 @@ impl Session {
         let context = std::mem::take(&mut self.context);
         self.host.end_context(&context, Duration::from_secs(5)).await;
     }
+}
+
+/// Reads a script's answer: a JSON text, or a plain value.
+fn parsed<T: DeserializeOwned>(value: Value) -> Result<T, SessionError> {
+    let read = match value.as_str() {
+        Some(text) => serde_json::from_str(text).or_else(|_| serde_json::from_value(value.clone())),
+        None => serde_json::from_value(value),
+    };
+    read.map_err(|error| SessionError::Answer { url: String::new(), message: error.to_string() })
 }
 
 impl Drop for Session {
