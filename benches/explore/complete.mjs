@@ -1,7 +1,7 @@
 // How complete the explorer is: what it acted on, or left out with a stated reason, of all that an independent count
 // (census.mjs) finds on the page right after it has loaded; element by element, over several routes of each application.
 // The same for what peers list: the snapshot that @playwright/mcp gives an agent (ref by ref), `agent-browser snapshot -i`
-// (box by box), and what gremlins.js touches in a run as long as the explorer's.
+// (box by box), and what gremlins.js touches in a run as long as the explorer's, at most a minute.
 //
 //   node complete.mjs [APP...]     OUT=FILE writes every element as JSON; the last line is `complete: N % (goal 98 %)`
 import { execFileSync } from 'node:child_process';
@@ -194,7 +194,7 @@ async function measure(name, app, route, totals, details) {
     const url = page.url();
     if (PEERS.includes('mcp')) peers.mcp = await mcp(port, counted, url).catch((error) => ({ error: String(error).split('\n')[0] }));
     if (PEERS.includes('agent-browser')) peers['agent-browser'] = await agentBrowser(port, counted, url).catch((error) => ({ error: String(error).split('\n')[0] }));
-    if (PEERS.includes('gremlins')) peers.gremlins = await gremlins(page, counted, Math.min(took, WALL * 1000)).then((found) => ({ found })).catch((error) => ({ error: String(error).split('\n')[0] }));
+    if (PEERS.includes('gremlins')) peers.gremlins = await gremlins(page, counted, Math.min(took, 60_000)).then((found) => ({ found })).catch((error) => ({ error: String(error).split('\n')[0] }));
     const list = [...ours.values()];
     const row = { route, exist: 0, acted: 0, reasons: {}, missed: [], cut: 0, mcp: 0, 'agent-browser': 0, gremlins: 0, unreachable: 0, closed: counted.closed, foreign: counted.foreign, seconds: took / 1000, listed: ours.size };
     for (const item of counted.items) {

@@ -71,6 +71,10 @@
         if (hides(style.x)) { left = Math.max(left, style.rect.left); right = Math.min(right, style.rect.right); }
         if (hides(style.y)) { top = Math.max(top, style.rect.top); bottom = Math.min(bottom, style.rect.bottom); }
         if (right - left < 2 || bottom - top < 2) return false;
+        // What lies inside a box that scrolls can be brought anywhere into it: from here on the box counts.
+        const scrolls = (value) => value === 'auto' || value === 'scroll';
+        if (scrolls(style.x) && right + node.scrollLeft > style.rect.left) { left = style.rect.left; right = style.rect.right; }
+        if (scrolls(style.y) && bottom + node.scrollTop > style.rect.top) { top = style.rect.top; bottom = style.rect.bottom; }
       }
       if (style.position === 'fixed') fixed = true;
     }
