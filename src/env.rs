@@ -49,7 +49,7 @@ pub const OPENROUTER_API_KEY: &str = "OPENROUTER_API_KEY";
 pub const OPENAI_COMPATIBLE_API_KEY: &str = "OPENAI_COMPATIBLE_API_KEY";
 /// Address of the provider `openai_compatible`, up to and with `/v1`.
 pub const OPENAI_COMPATIBLE_BASE_URL: &str = "OPENAI_COMPATIBLE_BASE_URL";
-/// Log filter for diagnostics on stderr (`tracing` syntax).
+/// Log filter for diagnostics on stderr (`tracing` syntax); `journal=trace` tells all that is done to the browser.
 pub const LOG: &str = "AGENT_TEST_LOG";
 /// Identity of the session that calls (recorded with claims).
 pub const SESSION: &str = "AGENT_TEST_SESSION";

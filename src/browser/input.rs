@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::cdp::CdpError;
+use super::journal::note;
 use super::keys::{Chord, Key};
 use super::session::Session;
 use super::session_error::SessionError;
@@ -33,6 +34,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`].
     pub async fn move_to(&self, x: f64, y: f64) -> Result<(), SessionError> {
+        note("move", || json!([x, y]));
         self.page_call("Input.dispatchMouseEvent", json!({ "type": "mouseMoved", "x": x, "y": y })).await?;
         Ok(())
     }
@@ -42,6 +44,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`].
     pub async fn press_button(&self, x: f64, y: f64, gesture: Gesture) -> Result<(), SessionError> {
+        note("press", || json!([x, y]));
         let button = if gesture == Gesture::Right { "right" } else { "left" };
         let counts: &[u32] = if gesture == Gesture::Twice { &[1, 1, 2, 2] } else { &[1, 1] };
         for (at, count) in counts.iter().enumerate() {
@@ -68,6 +71,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`].
     pub async fn press_key(&self, chord: &Chord) -> Result<(), SessionError> {
+        note("key", || json!(chord.key.key));
         let mut bits = 0;
         for modifier in &chord.held {
             bits |= modifier.bit();
@@ -99,6 +103,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`].
     pub async fn type_text(&self, text: &str) -> Result<(), SessionError> {
+        note("type", || Value::Null);
         self.page_call("Input.insertText", json!({ "text": text })).await?;
         Ok(())
     }

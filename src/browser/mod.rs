@@ -14,6 +14,7 @@ mod evidence;
 mod guard;
 mod host;
 mod input;
+pub mod journal;
 mod keys;
 mod launcher;
 mod pump;

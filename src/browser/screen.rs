@@ -52,6 +52,8 @@ pub struct Look {
     pub scroll_height: i64,
     /// The element that has the focus; 0 = none.
     pub focus: u64,
+    /// Milliseconds that asking for names and roles took.
+    pub names_ms: f64,
 }
 
 /// One interactive element.
@@ -334,6 +336,10 @@ pub struct Still {
     pub reason: Option<String>,
     /// How long it took, in milliseconds.
     pub ms: f64,
+    /// Timers of the load that did nothing, by delay and code.
+    pub(super) idle: Vec<String>,
+    /// Timers of the load that did something.
+    pub(super) busy: Vec<String>,
 }
 
 /// An option of a list.

@@ -18,6 +18,7 @@ impl Session {
         let began = Instant::now();
         let look: Look =
             self.ask(&self.page(), &format!("look({{nodes: {most_nodes}}})"), Duration::from_secs(15)).await?;
+        super::journal::look(&look, began.elapsed().as_secs_f64() * 1000.0);
         tracing::debug!(
             ms = began.elapsed().as_millis(),
             nodes = look.nodes,
@@ -65,6 +66,7 @@ impl Session {
     /// # Errors
     /// As [`Session::evaluate`].
     pub async fn put_storage_back(&self, kept: &Value) -> Result<(), SessionError> {
+        super::journal::note("storage", || kept.clone());
         self.ask::<Value>(&self.page(), &format!("putBack({kept})"), self.patience).await.map(|_| ())
     }
 
@@ -106,6 +108,7 @@ impl Session {
     /// # Errors
     /// As [`Session::screenshot`].
     pub async fn screenshot_of(&self, window: &str) -> Result<Vec<u8>, SessionError> {
+        super::journal::note("shot", || json!({ "other": window != self.page() }));
         let params = json!({ "format": "png", "optimizeForSpeed": true });
         let answer = self.shared.cdp.call_within(Some(window), "Page.captureScreenshot", params, self.patience).await?;
         let data = answer["data"].as_str().unwrap_or_default();

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use super::evidence::Evidence;
 use super::guard::{Mode, Policy};
 use super::host::Host;
+use super::journal::note;
 use super::pump::{Acting, PAGE_SCRIPT, Pages, Shared};
 use super::session_error::SessionError;
 
@@ -35,6 +36,8 @@ pub struct Session {
     pub(super) shared: Shared,
     /// The window that we work in.
     page: Mutex<String>,
+    /// Timers that pages set while they load and that do nothing, by delay and code.
+    pub(super) timers: Mutex<std::collections::BTreeSet<String>>,
     /// A command may take this long before the page counts as hung.
     pub(super) patience: Duration,
 }
@@ -56,7 +59,14 @@ impl Session {
         };
         let context = host.begin_context(&shared).await?;
         // From here on a failure drops the session, and the context with it.
-        let session = Self { host, context, shared, page: Mutex::new(String::new()), patience: Duration::from_secs(8) };
+        let session = Self {
+            host,
+            context,
+            shared,
+            page: Mutex::new(String::new()),
+            timers: Mutex::default(),
+            patience: Duration::from_secs(8),
+        };
         let (width, height) = options.viewport;
         let window = json!({
             "url": "about:blank", "browserContextId": session.context, "newWindow": true, "width": width, "height": height
@@ -67,6 +77,7 @@ impl Session {
         let page = session.window(0).filter(|_| attached).ok_or(SessionError::NoWindow)?;
         *session.page.lock().unwrap_or_else(PoisonError::into_inner) = page;
         session.prepare(options).await?;
+        note("session", || json!(null));
         Ok(session)
     }
 
@@ -152,28 +163,18 @@ impl Session {
     /// # Errors
     /// [`SessionError::Cdp`] when the page is gone or hangs; [`SessionError::Answer`].
     pub async fn evaluate<T: DeserializeOwned>(&self, script: &str) -> Result<T, SessionError> {
-        self.evaluate_in(&self.page(), script, self.patience).await
+        parsed(self.evaluate_in(&self.page(), script, self.patience).await?)
     }
 
-    async fn evaluate_in<T: DeserializeOwned>(
-        &self,
-        page: &str,
-        script: &str,
-        patience: Duration,
-    ) -> Result<T, SessionError> {
+    async fn evaluate_in(&self, page: &str, script: &str, patience: Duration) -> Result<Value, SessionError> {
         let params = json!({ "expression": script, "returnByValue": true, "awaitPromise": true });
-        let answer = self.shared.cdp.call_within(Some(page), "Runtime.evaluate", params, patience).await?;
+        let mut answer = self.shared.cdp.call_within(Some(page), "Runtime.evaluate", params, patience).await?;
         if let Some(thrown) = answer.get("exceptionDetails") {
             let text = thrown.pointer("/exception/description").or_else(|| thrown.get("text")).and_then(Value::as_str);
             let message = text.and_then(|text| text.lines().next()).unwrap_or("it threw").to_owned();
             return Err(SessionError::Answer { url: String::new(), message });
         }
-        let value = &answer["result"]["value"];
-        let parsed = match value.as_str() {
-            Some(text) => serde_json::from_str(text).or_else(|_| serde_json::from_value(value.clone())),
-            None => serde_json::from_value(value.clone()),
-        };
-        parsed.map_err(|error| SessionError::Answer { url: String::new(), message: error.to_string() })
+        Ok(answer["result"]["value"].take())
     }
 
     /// Calls a function of our hook; brings the hook in where a document has none.
@@ -188,15 +189,12 @@ impl Session {
         let deadline = Instant::now() + patience;
         let mut hooked = false;
         loop {
-            match self.evaluate_in::<Value>(page, &script, patience).await {
+            match self.evaluate_in(page, &script, patience).await {
                 Ok(Value::String(text)) if text == "no hook" && !hooked => {
                     hooked = true;
-                    let _ = self.evaluate_in::<Value>(page, &format!("{PAGE_SCRIPT}\n0"), patience).await;
+                    let _ = self.evaluate_in(page, &format!("{PAGE_SCRIPT}\n0"), patience).await;
                 }
-                Ok(value) => {
-                    return serde_json::from_value(value)
-                        .map_err(|error| SessionError::Answer { url: String::new(), message: error.to_string() });
-                }
+                Ok(value) => return parsed(value),
                 // A navigation took the document away in the middle: ask the next one.
                 Err(SessionError::Cdp(error)) if error.is_page_gone() && Instant::now() < deadline => {
                     let _ = tokio::time::timeout(Duration::from_millis(50), self.shared.evidence.changed()).await;
@@ -217,6 +215,7 @@ impl Session {
             pages.windows.iter().filter(|(_, session)| *session != page).map(|(target, _)| target.clone()).collect()
         };
         for target in others {
+            note("close window", || json!(null));
             let _ = self.shared.cdp.call(None, "Target.closeTarget", json!({ "targetId": target })).await;
         }
         let _ = self.page_call("Page.bringToFront", json!({})).await;
@@ -226,14 +225,24 @@ impl Session {
     /// Breaks a script that never ends; gives back whether the page answers again.
     pub async fn unhang(&self) -> bool {
         self.shared.cdp.send(Some(&self.page()), "Runtime.terminateExecution", json!({}));
-        self.evaluate_in::<Value>(&self.page(), "1", Duration::from_secs(2)).await.is_ok()
+        self.evaluate_in(&self.page(), "1", Duration::from_secs(2)).await.is_ok()
     }
 
     /// Ends the session.
     pub async fn close(mut self) {
+        note("end", || json!(null));
         let context = std::mem::take(&mut self.context);
         self.host.end_context(&context, Duration::from_secs(5)).await;
     }
+}
+
+/// Reads a script's answer: a JSON text, or a plain value.
+fn parsed<T: DeserializeOwned>(value: Value) -> Result<T, SessionError> {
+    let read = match value.as_str() {
+        Some(text) => serde_json::from_str(text).or_else(|_| serde_json::from_value(value.clone())),
+        None => serde_json::from_value(value),
+    };
+    read.map_err(|error| SessionError::Answer { url: String::new(), message: error.to_string() })
 }
 
 impl Drop for Session {

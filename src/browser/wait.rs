@@ -1,5 +1,6 @@
 //! How a session moves between pages, and waits: until the screen is still, never for a fixed time.
 
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -8,6 +9,7 @@ use url::Url;
 use super::cdp::CdpError;
 use super::evidence::{Mark, Note};
 use super::guard::Mode;
+use super::journal::note;
 use super::screen::Still;
 use super::session::Session;
 use super::session_error::SessionError;
@@ -35,7 +37,8 @@ impl Session {
         let cap = Duration::from_millis(cap_ms);
         loop {
             let left = cap.saturating_sub(began.elapsed());
-            let call = format!("still(30, {})", left.as_millis());
+            let timers = json!(*self.timers.lock().unwrap_or_else(PoisonError::into_inner));
+            let call = format!("still(30, {}, {timers})", left.as_millis());
             let answer = self.ask::<Still>(page, &call, left + self.patience).await;
             let mut still = match answer {
                 Ok(still) => still,
@@ -44,6 +47,7 @@ impl Session {
                 }
                 Err(error) => return Err(error),
             };
+            self.learn(&still);
             still.ms = began.elapsed().as_secs_f64() * 1000.0;
             tracing::debug!(ms = still.ms, still = still.still, reason = ?still.reason, in_flight = self.shared.evidence.in_flight(since, u128::from(cap_ms)), "still");
             if !still.still {
@@ -58,12 +62,19 @@ impl Session {
                 if left.is_zero() {
                     tracing::debug!(requests = ?self.shared.evidence.under_way(since), "never still");
                     self.shared.evidence.give_up(since);
-                    return Ok(Still { still: false, reason: Some("request".to_owned()), ms: still.ms });
+                    return Ok(Still { still: false, reason: Some("request".to_owned()), ..still });
                 }
                 let _ =
                     tokio::time::timeout(left.min(Duration::from_millis(250)), self.shared.evidence.changed()).await;
             }
         }
+    }
+
+    /// Timers that did nothing when the page was loaded are not waited for at its next load in this session.
+    fn learn(&self, still: &Still) {
+        let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
+        timers.extend(still.idle.iter().cloned());
+        timers.retain(|key| !still.busy.contains(key));
     }
 
     /// Waits until anything of the page changes, at most so many milliseconds.
@@ -81,6 +92,7 @@ impl Session {
     /// [`SessionError::Unreachable`] when the browser shows its own error page; as [`Session::still`].
     pub async fn goto(&self, url: &Url, cap_ms: u64) -> Result<Still, SessionError> {
         self.set_mode(Mode::Load);
+        note("goto", || json!(url.as_str()));
         let mark = self.shared.evidence.mark();
         let answer = self.page_call("Page.navigate", json!({ "url": url.as_str() })).await?;
         if let Some(reason) = answer["errorText"].as_str()
@@ -123,6 +135,7 @@ impl Session {
         if previous["url"].as_str().is_some_and(|url| url.starts_with("about:") || url.starts_with("data:")) {
             return Ok(false);
         }
+        note("back", || previous["url"].clone());
         let mark = self.shared.evidence.mark();
         self.page_call("Page.navigateToHistoryEntry", json!({ "entryId": previous["id"] })).await?;
         let deadline = Instant::now() + Duration::from_millis(cap_ms);

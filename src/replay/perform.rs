@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use url::Url;
 
+use crate::browser::journal;
 use crate::browser::{CdpError, Chord, Gesture, Look, Mark, Mode, Note, Session, SessionError, Since, Still, Tally};
 use crate::trace::Locator;
 
@@ -119,6 +120,14 @@ pub enum Performed {
     Refused(String),
 }
 
+/// An action for the journal, which holds no text that is typed.
+fn told(action: &Action) -> String {
+    match action {
+        Action::Fill(_) => "Fill".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
 /// Does one action.
 ///
 /// # Errors
@@ -144,6 +153,7 @@ pub async fn perform(
     };
     let mark = session.evidence().mark();
     session.set_mode(terms.mode);
+    journal::note("target", || json!({ "uid": uid, "action": told(action) }));
     if let Some((refused, before)) = without_pointer(session, action, uid).await? {
         return match refused {
             Some(why) => Ok(Performed::Refused(why)),
@@ -298,6 +308,7 @@ pub async fn open(session: &Session, url: &Url, terms: Terms) -> Result<Effect, 
 /// [`SessionError`].
 pub async fn scroll_to(session: &Session, y: i64, terms: Terms) -> Result<Look, SessionError> {
     let mark = session.evidence().mark();
+    journal::note("scroll", || json!(y));
     let script = format!("window.scroll({})", json!({ "top": y, "behavior": "instant" }));
     let _: Value = session.evaluate(&script).await?;
     session.still(mark, terms.cap_ms).await?;

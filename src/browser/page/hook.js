@@ -57,9 +57,15 @@
     return root;
   });
 
+  // What may lead to a change later on.
+  let stirs = 0;
+
   // Effects that leave no mark in the document.
   api.effects = [];
   const effect = (name) => { if (api.effects.length < 200) api.effects.push(name); };
+  for (const name of ['alert', 'confirm', 'prompt']) {
+    wrap(window, name, (target, self, args) => { stirs += 1; return Reflect.apply(target, self, args); });
+  }
   wrap(window, 'print', () => effect('print'));
   wrap(window, 'scrollTo', (target, self, args) => { effect('scroll'); return Reflect.apply(target, self, args); });
   wrap(Element.prototype, 'scrollIntoView', (target, self, args) => { if (!api.quiet) effect('scroll'); return Reflect.apply(target, self, args); });
@@ -77,6 +83,30 @@
   const seen = new Map();
   let level = 0;
   let source = null;
+  // A timer that a page sets while it loads, and that does nothing when it fires, is not waited for at the next load of the
+  // same page in this session: `idle` and `busy` say what was learned, `known` what earlier loads have told. It is known by
+  // its delay and its code.
+  const idle = new Set();
+  const busy = new Set();
+  let known = new Set();
+  let used = false;
+  const stirred = () => stirs + api.changes + api.effects.length;
+  const keyOf = (handler, delay) => {
+    const code = Function.prototype.toString.call(handler);
+    return `${delay}|${code.length}|${code.slice(0, 60)}`;
+  };
+  let learning = 0;
+  const learn = (key, before) => {
+    learning += 1;
+    setTimer(() => { learning -= 1; (stirred() === before ? idle : busy).add(key); }, 0);
+  };
+  api.learned = (told) => {
+    known = new Set(told);
+    return { idle: [...idle].filter((key) => !busy.has(key)).slice(0, 50), busy: [...busy].slice(0, 50) };
+  };
+  for (const [owner, name] of [[window, 'fetch'], [window.XMLHttpRequest?.prototype, 'send']]) {
+    wrap(owner, name, (target, self, args) => { stirs += 1; return Reflect.apply(target, self, args); });
+  }
   const inside = (from, depth, self, handler, rest) => {
     const before = [level, source];
     level = depth;
@@ -98,12 +128,16 @@
     seen.set(delay, times);
     const chain = depth > 3 || times > 12 ? { born: source?.born ?? api.born } : source;
     let id = 0;
+    stirs += 1;
+    const soon = delay <= SOON && depth <= 3 && times <= 12;
+    const key = soon && !used && delay >= 50 ? keyOf(handler, delay) : null;
     const run = function (...rest) {
       timers.delete(id);
+      if (key) learn(key, stirred());
       return inside(chain, depth, this, handler, rest);
     };
     id = Reflect.apply(target, self, [run, ...args.slice(1)]);
-    if (delay <= SOON && depth <= 3 && times <= 12) timers.set(id, now() + delay);
+    if (soon) timers.set(id, { due: now() + delay, key });
     return id;
   });
   wrap(window, 'clearTimeout', (target, self, args) => {
@@ -128,6 +162,7 @@
   wrap(window, 'requestAnimationFrame', (target, self, args) => {
     const [handler] = args;
     if (typeof handler !== 'function') return Reflect.apply(target, self, args);
+    stirs += 1;
     const from = source?.frames ? source : { born: now(), frames: true };
     const run = function (...rest) { frames += 1; return inside(from, level, this, handler, rest); };
     return Reflect.apply(target, self, [run, ...args.slice(1)]);
@@ -162,7 +197,7 @@
   const add = EventTarget.prototype.addEventListener;
   // What a person does is nobody's tick, even right after one.
   for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'keydown', 'keyup']) {
-    add.call(window, type, () => { source = null; }, { capture: true, passive: true });
+    add.call(window, type, () => { source = null; used = true; }, { capture: true, passive: true });
   }
   listeners.delete(window);
   const listen = (target) => ['input', 'change', 'toggle', 'focusin', 'scroll'].forEach((type) => {
@@ -177,10 +212,10 @@
 
   api.pending = () => {
     const t = now();
-    let soon = 0;
-    for (const [id, due] of timers) {
+    let soon = learning;
+    for (const [id, { due, key }] of timers) {
       if (due < t - 1000) timers.delete(id);
-      else soon += 1;
+      else if (!key || !known.has(key)) soon += 1;
     }
     // A young interval that works on the page may still have something to say between two ticks.
     for (const from of intervals.values()) if (t - from.born < YOUNG && from.touched && t - from.touched < from.every * 4 + 400) soon += 1;

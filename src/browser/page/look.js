@@ -71,6 +71,10 @@
         if (hides(style.x)) { left = Math.max(left, style.rect.left); right = Math.min(right, style.rect.right); }
         if (hides(style.y)) { top = Math.max(top, style.rect.top); bottom = Math.min(bottom, style.rect.bottom); }
         if (right - left < 2 || bottom - top < 2) return false;
+        // What lies inside a box that scrolls can be brought anywhere into it: from here on the box counts.
+        const scrolls = (value) => value === 'auto' || value === 'scroll';
+        if (scrolls(style.x) && right + node.scrollLeft > style.rect.left) { left = style.rect.left; right = style.rect.right; }
+        if (scrolls(style.y) && bottom + node.scrollTop > style.rect.top) { top = style.rect.top; bottom = style.rect.bottom; }
       }
       if (style.position === 'fixed') fixed = true;
     }
@@ -141,26 +145,51 @@
   };
 
   const stableId = (id) => id && id.length <= 40 && !/\d{4,}|[0-9a-f]{8}-|:|^ember|^react|^radix|^headlessui|^mui-|[0-9a-f]{10,}/i.test(id);
-  const cssOf = (element) => {
-    const root = element.getRootNode();
-    const parts = [];
-    for (let node = element; node && node.nodeType === 1; node = node.parentElement) {
-      if (stableId(node.id)) {
-        const byId = '#' + CSS.escape(node.id);
-        if (root.querySelectorAll(byId).length === 1) { parts.unshift(byId); break; }
-      }
-      if (node.localName === 'html') break;
-      if (node.localName === 'body') { parts.unshift('body'); break; }
-      let index = 1;
-      let same = 0;
-      for (const sibling of node.parentNode?.children ?? []) {
-        if (sibling.localName !== node.localName) continue;
-        same += 1;
-        if (sibling === node) index = same;
-      }
-      parts.unshift(same > 1 ? `${node.localName}:nth-of-type(${index})` : node.localName);
+  // Places among siblings and how often an id occurs are counted once for a look, not once for each element.
+  let paths = null;
+  const isOnly = (root, id) => {
+    if (!paths) return root.querySelectorAll('#' + CSS.escape(id)).length === 1;
+    let ids = paths.ids.get(root);
+    if (!ids) {
+      ids = new Map();
+      for (const one of root.querySelectorAll('[id]')) ids.set(one.id, (ids.get(one.id) ?? 0) + 1);
+      paths.ids.set(root, ids);
     }
-    return parts.join(' > ');
+    return ids.get(id) === 1;
+  };
+  const placeOf = (node) => {
+    const siblings = node.parentNode?.children ?? [];
+    const known = paths?.places.get(node);
+    if (known) return known;
+    const same = new Map();
+    const places = [];
+    for (const sibling of siblings) {
+      const index = (same.get(sibling.localName) ?? 0) + 1;
+      same.set(sibling.localName, index);
+      places.push([sibling, index]);
+    }
+    let mine = { index: 1, same: 1 };
+    for (const [sibling, index] of places) {
+      const place = { index, same: same.get(sibling.localName) };
+      if (sibling === node) mine = place;
+      paths?.places.set(sibling, place);
+    }
+    return mine;
+  };
+  const cssOf = (element) => {
+    const known = paths?.css.get(element);
+    if (known) return known;
+    const root = element.getRootNode();
+    const own = (() => {
+      if (stableId(element.id) && isOnly(root, element.id)) return '#' + CSS.escape(element.id);
+      if (element.localName === 'html' || element.localName === 'body') return element.localName;
+      const { index, same } = placeOf(element);
+      const step = same > 1 ? `${element.localName}:nth-of-type(${index})` : element.localName;
+      const parent = element.parentElement;
+      return parent && parent.localName !== 'html' ? `${cssOf(parent)} > ${step}` : step;
+    })();
+    paths?.css.set(element, own);
+    return own;
   };
   const chainOf = (element) => {
     const shadow = [];
@@ -174,9 +203,11 @@
   const HOVERS = ['mouseenter', 'mouseover', 'pointerenter', 'pointerover'];
   const PROP = /^(\$\$|__)?(on)?(click|press|tap|mousedown|pointerdown|select)$/i;
 
+  const HANDLERS = [...CLICKS, ...HOVERS, 'keydown', 'change'].map((type) => [type, 'on' + type]);
+
   const handlerTypes = (element) => {
     const types = new Set(api.frameApi(element).listeners(element)?.keys() ?? []);
-    for (const type of [...CLICKS, ...HOVERS, 'keydown', 'change']) if (typeof element['on' + type] === 'function') types.add(type);
+    for (const [type, property] of HANDLERS) if (element[property]) types.add(type);
     // A framework keeps the element's own handlers in a property.
     for (const key of Object.getOwnPropertyNames(element)) {
       const value = element[key];
@@ -195,10 +226,12 @@
   };
   api.frameApi = (element) => element.ownerDocument.defaultView?.[KEY] ?? api;
 
+  const NONE = [];
   const jqueryTargets = (element) => {
     try {
       const view = element.ownerDocument.defaultView;
-      const events = view.jQuery?._data?.(element, 'events');
+      if (!view.jQuery?._data) return NONE;
+      const events = view.jQuery._data(element, 'events');
       const found = [];
       for (const type of ['click', 'mousedown', 'mouseup']) for (const one of events?.[type] ?? []) if (one.selector) found.push(one.selector);
       return found;
@@ -248,6 +281,10 @@
 
   // The look itself.
   api.look = (options) => {
+    paths = { ids: new Map(), places: new Map(), css: new Map() };
+    try { return look(options); } finally { paths = null; }
+  };
+  const look = (options) => {
     const most = options?.nodes ?? 50000;
     spent = 0;
     const memo = new Map();
@@ -268,6 +305,7 @@
 
     const walkRoot = (root, frame, offset, depth) => {
       const delegated = [];
+      const own = (root.defaultView ?? root.ownerDocument?.defaultView)?.[KEY] ?? api;
       const stack = [...(root.children ?? [])].reverse();
       while (stack.length) {
         const element = stack.pop();
@@ -276,14 +314,14 @@
         const name = element.localName;
         if (name === 'script' || name === 'style' || name === 'template' || name === 'head' || name === 'noscript') continue;
         if (element.inert) continue;
-        const shadow = api.frameApi(element).shadow(element);
+        const shadow = own.shadow(element);
         consider(element, name, frame, offset, depth, delegated);
         if (name === 'iframe' || name === 'frame') {
           enterFrame(element, frame, offset, depth);
           continue;
         }
         if (name === 'svg' && !element.querySelector('a, [role], [onclick]')) continue;
-        for (let i = element.children.length - 1; i >= 0; i -= 1) stack.push(element.children[i]);
+        for (let child = element.lastElementChild; child; child = child.previousElementSibling) stack.push(child);
         if (shadow) for (let i = shadow.children.length - 1; i >= 0; i -= 1) stack.push(shadow.children[i]);
       }
     };
@@ -426,7 +464,7 @@
         if (nested && why === 'pointer') continue;
         if (why === 'pointer' && f.outer && f.outer.why !== 'hover') continue;
         if (why === 'listener') {
-          const strongInside = found.some((other) => other !== f && containsComposed(element, other.element) && visible(other.element, memo));
+          const strongInside = nested > 0 && found.some((other) => other !== f && containsComposed(element, other.element) && visible(other.element, memo));
           const big = element.children.length > 1;
           // A row or card with a listener of its own is a control beside those inside it.
           const card = /^(tr|li|article)$/.test(element.localName) || element.getAttribute('role') === 'row';
@@ -556,6 +594,7 @@
       emptyTables: tables.filter((t) => t.rows.length === 0 && t.headers.length > 0).length,
       tabs, bodyText, heading, media, viewHeight: innerHeight, scrollY: Math.round(scrollY), scrollHeight: document.documentElement?.scrollHeight ?? 0,
       changes: api.changes, effects: api.effects.length, focus: document.activeElement && document.activeElement !== document.body ? uidOf(document.activeElement) : 0,
+      namesMs: spent,
     });
   };
 
@@ -677,8 +716,10 @@
   api.tally = () => JSON.stringify({ ...api.mark(), recent: api.effects.slice(-5) });
 
   // Waits until nothing has changed for `quiet` ms, no timer is due soon and no finite animation runs; or `cap` ms passed.
-  api.still = (quiet, cap) => new Promise((resolve) => {
+  api.still = (quiet, cap, known = []) => new Promise((resolve) => {
     const start = api.now();
+    for (const one of views()) one.learned?.(known);
+    const learned = () => api.learned(known);
     const check = () => {
       const t = api.now();
       let reason = document.readyState === 'complete' ? null : 'loading';
@@ -688,8 +729,8 @@
         if (one.pending()) reason = reason ?? 'timer';
         if (one.moving()) reason = reason ?? 'animation';
       }
-      if (!reason && t - start >= quiet) return resolve(JSON.stringify({ still: true, ms: t - start, ...api.mark() }));
-      if (t - start > cap) return resolve(JSON.stringify({ still: false, reason, ms: t - start, ...api.mark() }));
+      if (!reason && t - start >= quiet) return resolve(JSON.stringify({ still: true, ms: t - start, ...learned(), ...api.mark() }));
+      if (t - start > cap) return resolve(JSON.stringify({ still: false, reason, ms: t - start, ...learned(), ...api.mark() }));
       api.later(check, 8);
     };
     check();
