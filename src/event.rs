@@ -40,6 +40,13 @@ pub enum EventKind {
         /// The route.
         route: String,
     },
+    /// An exploration that was cut off goes on.
+    RouteResumed {
+        /// The route.
+        route: String,
+        /// Elements of the page that were done with.
+        branches: usize,
+    },
     /// A look at the screen was taken.
     ScreenLooked {
         /// The route.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::process::{Child, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
@@ -25,6 +25,8 @@ struct App {
     asked: Arc<Notify>,
     open: watch::Sender<bool>,
     stop: Arc<AtomicBool>,
+    /// What was asked for below `/hit/`.
+    hits: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
 
@@ -35,14 +37,16 @@ impl App {
         let asked = Arc::new(Notify::new());
         let stop = Arc::new(AtomicBool::new(false));
         let (open, is_open) = watch::channel(false);
-        let (notify, stopped) = (asked.clone(), stop.clone());
+        let hits = Arc::new(Mutex::new(Vec::new()));
+        let (notify, stopped, noted) = (asked.clone(), stop.clone(), hits.clone());
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (notify, is_open, stopped) = (notify.clone(), is_open.clone(), stopped.clone());
-                tokio::spawn(async move { answer(stream, &notify, is_open, &stopped).await });
+                let noted = noted.clone();
+                tokio::spawn(async move { answer(stream, &notify, is_open, &stopped, &noted).await });
             }
         });
-        Self { address, asked, open, stop, task }
+        Self { address, asked, open, stop, hits, task }
     }
 
     fn url(&self) -> String {
@@ -70,13 +74,20 @@ impl App {
     }
 }
 
-async fn answer(mut stream: TcpStream, asked: &Notify, mut open: watch::Receiver<bool>, stop: &AtomicBool) {
+async fn answer(
+    mut stream: TcpStream,
+    asked: &Notify,
+    mut open: watch::Receiver<bool>,
+    stop: &AtomicBool,
+    hits: &Mutex<Vec<String>>,
+) {
     let mut request = vec![0; 8192];
     let read = stream.read(&mut request).await.unwrap_or(0);
     let line = String::from_utf8_lossy(&request[..read]).lines().next().unwrap_or_default().to_owned();
     let path = line.split(' ').nth(1).unwrap_or("/");
     let login = "<form method=post action=/login><label>User <input name=u></label>\
         <label>Password <input type=password name=p></label><button>Sign in</button></form>";
+    hits.lock().unwrap().extend(path.strip_prefix("/hit/").map(str::to_owned));
     let (status, body) = match path {
         "/broken" => return,
         "/gate" => {
@@ -89,6 +100,7 @@ async fn answer(mut stream: TcpStream, asked: &Notify, mut open: watch::Receiver
         }
         "/bug" => ("200 OK", "<button onclick=\"throw new Error('planted')\">Break</button>"),
         "/deep" => ("200 OK", DEEP),
+        "/long" => ("200 OK", LONG),
         "/private" => ("302 Found\r\nLocation: /login", ""),
         "/login" => ("200 OK", login),
         "/favicon.ico" => ("204 No Content", ""),
@@ -101,6 +113,11 @@ async fn answer(mut stream: TcpStream, asked: &Notify, mut open: watch::Receiver
     );
     let _ = stream.write_all(format!("{head}{page}").as_bytes()).await;
 }
+
+/// Seven buttons, one of which asks for `/gate`.
+const LONG: &str = "<p id=said></p><script>for (const name of ['Ash', 'Beech', 'Cedar', 'Gate', 'Dogwood', 'Elm', 'Fir']) {\
+    const button = document.createElement('button'); button.textContent = name; document.body.append(button);\
+    button.onclick = () => { document.getElementById('said').textContent = name; fetch(name === 'Gate' ? '/gate' : '/hit/' + name); }; }</script>";
 
 /// Each button reveals the next one, deeper than a walk goes.
 const DEEP: &str = "<div id=more></div><script>const names = ['Ash', 'Beech', 'Cedar', 'Dogwood', 'Elm', 'Fir', 'Ginkgo', 'Hazel', 'Ivy', 'Juniper'];\
@@ -238,6 +255,51 @@ async fn an_exploration_that_is_told_to_end_leaves_no_half_report() {
         assert!(answer.stderr.contains("interrupted while exploring /gate"), "{}", answer.stderr);
         assert!(!sandbox.file("monkey-test-reports/gate.json").exists());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_route_that_was_cut_off_goes_on_from_its_last_finished_branch() {
+    for signal in [Signal::INT, Signal::KILL] {
+        let app = App::start().await;
+        let sandbox = app.campaign(&["/long"]);
+        let child = start(&sandbox, &["run"]);
+        asked(&app).await;
+        kill(&child, signal);
+        finish(child).await;
+        assert_eq!(*app.hits.lock().unwrap(), ["Ash", "Beech", "Cedar"]);
+        app.open.send_replace(true);
+        let answer = run(&sandbox, &["resume"]).await.exits(0);
+        assert!(answer.stderr.contains("/long goes on: "), "{}", answer.stderr);
+        let report: Value = serde_json::from_str(&sandbox.read("monkey-test-reports/long.json")).unwrap();
+        let toolbar = report["action_tree"]["toolbar"].as_array().unwrap();
+        let labels: Vec<&str> = toolbar.iter().filter_map(|node| node["label"].as_str()).collect();
+        assert_eq!(labels, ["Ash", "Beech", "Cedar", "Gate", "Dogwood", "Elm", "Fir"]);
+        assert!(toolbar.iter().all(|node| node["action_result"] == "content_changed"), "{report:#}");
+        assert_eq!((&report["coverage"]["found"], &report["coverage"]["acted_on"]), (&7.into(), &7.into()));
+        assert_eq!(report["operations_count"]["passed"], 7);
+        // The first branch is written down at once, further ones every two seconds.
+        let again = app.hits.lock().unwrap().iter().filter(|name| *name == "Ash").count();
+        assert_eq!(again, 1, "{:?}", app.hits.lock().unwrap());
+        assert_screenshots_agree(&sandbox, "long");
+        assert!(!sandbox.file(".agent-test/unfinished/long.json").exists());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_left_of_another_campaign_is_not_believed() {
+    let app = App::start().await;
+    let sandbox = app.campaign(&["/long"]);
+    let child = start(&sandbox, &["run"]);
+    asked(&app).await;
+    kill(&child, Signal::KILL);
+    finish(child).await;
+    std::fs::remove_file(sandbox.file(".monkey-test-state.json")).unwrap();
+    app.open.send_replace(true);
+    sandbox.run(&["init", "--base-url", &app.url(), "--project", "small", "--route", "/long", "--force"]);
+    let answer = run(&sandbox, &["run"]).await.exits(0);
+    assert!(!answer.stderr.contains("goes on"), "{}", answer.stderr);
+    assert_eq!(app.hits.lock().unwrap().iter().filter(|name| *name == "Ash").count(), 2);
+    assert_screenshots_agree(&sandbox, "long");
 }
 
 #[tokio::test(flavor = "multi_thread")]

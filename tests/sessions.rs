@@ -158,7 +158,7 @@ fn a_hundred_sessions_leave_neither_a_window_nor_a_profile() {
         let alone = lab.session_at("/").await;
         let before = lab.processes().len();
         for _ in 0..25 {
-            let round = [lab.session_at("/"), lab.session_at("/two"), lab.session_at("/"), lab.session_at("/two")];
+            let round = ["/", "/two", "/", "/two"].map(|path| Box::pin(lab.session_at(path)));
             let sessions = futures_util::future::join_all(round).await;
             // Half of them are closed, the others dropped as a cancelled worker does.
             for (number, session) in sessions.into_iter().enumerate() {

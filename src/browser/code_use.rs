@@ -1,7 +1,7 @@
 //! Which code of the application's scripts ran: Chromium's block coverage, added up over the pages of a route. Pure but for
 //! the two commands at the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::json;
@@ -15,6 +15,10 @@ use super::session_error::SessionError;
 pub struct CodeUse {
     /// Address and length of a script, and the pieces of it that ran: apart from each other, in order.
     scripts: BTreeMap<(String, u64), Vec<(u64, u64)>>,
+    /// Length of each script by its id and address: a report tells it the first time only.
+    lengths: BTreeMap<(String, String), u64>,
+    /// Addresses of the scripts of the page itself.
+    own: BTreeSet<String>,
 }
 
 /// How much of a script ran.
@@ -29,11 +33,11 @@ pub struct ScriptUse {
 }
 
 impl CodeUse {
-    /// How much of each script ran.
+    /// How much ran of each script that the page itself has.
     #[must_use]
     pub fn scripts(&self) -> Vec<ScriptUse> {
         let mut all: BTreeMap<&str, ScriptUse> = BTreeMap::new();
-        for ((url, length), ran) in &self.scripts {
+        for ((url, length), ran) in self.scripts.iter().filter(|((url, _), _)| self.own.contains(url)) {
             let empty = || ScriptUse { url: url.clone(), length: 0, used: 0 };
             let script = all.entry(url).or_insert_with(empty);
             script.length += length;
@@ -42,14 +46,31 @@ impl CodeUse {
         all.into_values().collect()
     }
 
-    /// Adds what ran elsewhere.
-    pub fn add(&mut self, other: Self) {
-        for (script, ran) in other.scripts {
-            let known = self.scripts.entry(script).or_default();
-            known.extend(ran);
+    /// Adds what ran since the last time; `on_page` tells whether the page itself is shown, or one that it leads to.
+    pub fn add(&mut self, ran: RanCode, on_page: bool) {
+        for script in ran.0 {
+            let end = script.ranges.iter().map(|range| range.end_offset).max().unwrap_or(0);
+            let length = self.lengths.entry((script.id, script.url.clone())).or_insert(end);
+            *length = end.max(*length);
+            if on_page {
+                self.own.insert(script.url.clone());
+            }
+            let known = self.scripts.entry((script.url, *length)).or_default();
+            known.extend(that_ran(&script.ranges));
             *known = joined(std::mem::take(known));
         }
     }
+}
+
+/// Code of the application that ran, as the browser tells it.
+#[derive(Debug, Default)]
+pub struct RanCode(Vec<RanScript>);
+
+#[derive(Debug)]
+struct RanScript {
+    id: String,
+    url: String,
+    ranges: Vec<Range>,
 }
 
 /// Pieces that touch or overlap become one.
@@ -73,7 +94,9 @@ struct Taken {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Script {
+    script_id: String,
     url: String,
     functions: Vec<Function>,
 }
@@ -83,7 +106,7 @@ struct Function {
     ranges: Vec<Range>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Range {
     start_offset: u64,
@@ -119,20 +142,17 @@ fn that_ran(ranges: &[Range]) -> Vec<(u64, u64)> {
     joined(ran)
 }
 
-fn read(taken: Taken, is_own: impl Fn(&Url) -> bool) -> CodeUse {
-    let mut all = CodeUse::default();
-    for script in taken.result {
-        let Ok(mut url) = Url::parse(&script.url) else { continue };
+fn read(taken: Taken, is_own: impl Fn(&Url) -> bool) -> RanCode {
+    let scripts = taken.result.into_iter().filter_map(|script| {
+        let mut url = Url::parse(&script.url).ok()?;
         if !matches!(url.scheme(), "http" | "https") || !is_own(&url) {
-            continue;
+            return None;
         }
         url.set_fragment(None);
         let ranges: Vec<Range> = script.functions.into_iter().flat_map(|function| function.ranges).collect();
-        let length = ranges.iter().map(|range| range.end_offset).max().unwrap_or(0);
-        let one = CodeUse { scripts: BTreeMap::from([((url.to_string(), length), that_ran(&ranges))]) };
-        all.add(one);
-    }
-    all
+        (!ranges.is_empty()).then(|| RanScript { id: script.script_id, url: url.to_string(), ranges })
+    });
+    RanCode(scripts.collect())
 }
 
 impl Session {
@@ -151,7 +171,7 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError::Cdp`], [`SessionError::Answer`].
-    pub async fn code_that_ran(&self) -> Result<CodeUse, SessionError> {
+    pub async fn code_that_ran(&self) -> Result<RanCode, SessionError> {
         let answer = self.page_call("Profiler.takePreciseCoverage", json!({})).await?;
         let taken: Taken = serde_json::from_value(answer)
             .map_err(|error| SessionError::Answer { url: String::new(), message: error.to_string() })?;
@@ -179,18 +199,43 @@ mod tests {
         assert_eq!(that_ran(&ranges(&[(0, 50, 1), (0, 20, 0), (20, 50, 1)])), [(20, 50)]);
     }
 
+    /// A report of one script.
+    fn ran(id: &str, url: &str, of: &[(u64, u64, u64)]) -> RanCode {
+        let range =
+            |&(start, end, count): &(u64, u64, u64)| json!({ "startOffset": start, "endOffset": end, "count": count });
+        let ranges: Vec<_> = of.iter().map(range).collect();
+        let taken = json!({ "result": [{ "scriptId": id, "url": url,
+            "functions": [{ "functionName": "", "isBlockCoverage": true, "ranges": ranges }] }] });
+        read(serde_json::from_value(taken).unwrap(), |url| url.host_str() == Some("a.b"))
+    }
+
     #[test]
     fn what_ran_at_different_times_adds_up_and_never_twice() {
-        let taken = |ranges: serde_json::Value| -> Taken {
-            serde_json::from_value(json!({ "result": [{ "scriptId": "1", "url": "http://a.b/app.js#x",
-                "functions": [{ "functionName": "", "isBlockCoverage": true, "ranges": ranges }] }] }))
-            .unwrap()
-        };
-        let range =
-            |start: u64, end: u64, count: u64| json!({ "startOffset": start, "endOffset": end, "count": count });
-        let mut all = read(taken(json!([range(0, 100, 1), range(50, 90, 0)])), |_| true);
-        all.add(read(taken(json!([range(0, 100, 0), range(40, 60, 1)])), |_| true));
-        all.add(read(taken(json!([range(0, 100, 1)])), |_| false));
-        assert_eq!(all.scripts(), [ScriptUse { url: "http://a.b/app.js".into(), length: 100, used: 70 }]);
+        let app = "http://a.b/app.js";
+        let mut all = CodeUse::default();
+        all.add(ran("1", &format!("{app}#x"), &[(0, 100, 1), (50, 90, 0)]), true);
+        // A later report tells of what is new only, and not how long the script is.
+        all.add(ran("1", app, &[(40, 60, 1)]), true);
+        // The same file in another process.
+        all.add(ran("9", app, &[(0, 100, 1), (20, 100, 0)]), true);
+        all.add(ran("2", "http://elsewhere/x.js", &[(0, 100, 1)]), true);
+        assert_eq!(all.scripts(), [ScriptUse { url: app.into(), length: 100, used: 70 }]);
+    }
+
+    #[test]
+    fn scripts_of_a_page_that_this_one_leads_to_are_not_counted() {
+        let mut all = CodeUse::default();
+        all.add(ran("1", "http://a.b/one.js", &[(0, 10, 1)]), true);
+        all.add(ran("2", "http://a.b/two.js", &[(0, 10, 1)]), false);
+        all.add(ran("1", "http://a.b/one.js", &[(2, 4, 1)]), false);
+        assert_eq!(all.scripts(), [ScriptUse { url: "http://a.b/one.js".into(), length: 10, used: 10 }]);
+    }
+
+    #[test]
+    fn inline_scripts_of_one_page_are_told_apart() {
+        let mut all = CodeUse::default();
+        all.add(ran("1", "http://a.b/", &[(0, 10, 1)]), true);
+        all.add(ran("2", "http://a.b/", &[(0, 30, 1), (0, 30, 0)]), true);
+        assert_eq!(all.scripts(), [ScriptUse { url: "http://a.b/".into(), length: 40, used: 10 }]);
     }
 }

@@ -26,7 +26,7 @@ mod wait;
 pub mod words;
 
 pub use cdp::{Cdp, CdpError, CdpEvent};
-pub use code_use::{CodeUse, ScriptUse};
+pub use code_use::{CodeUse, RanCode, ScriptUse};
 pub use evidence::{Evidence, Mark, Note, Request, Since};
 pub use guard::{Decision, Mode, Outgoing, Policy};
 pub use input::{Gesture, HOLD};

@@ -202,7 +202,7 @@ impl Crew {
             }
             Ok(Err(error)) => self.judge(number, claim, error).await,
             Err(error) => {
-                self.workshop.abandon(&claim.route, &claim.slug);
+                self.workshop.discard(&claim.route, &claim.slug);
                 self.crash(number, claim, told(error)).await
             }
         }

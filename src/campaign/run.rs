@@ -105,7 +105,11 @@ async fn phases(
             }
             Next::Testing { free, leased } => {
                 started(free.len() + leased.len(), &mut phase);
-                let options = WorkshopOptions { known: state.routes().cloned().collect(), ..options.clone() };
+                let options = WorkshopOptions {
+                    known: state.routes().cloned().collect(),
+                    campaign: Some(state.created_at().map(|at| at.to_rfc3339()).unwrap_or_default()),
+                    ..options.clone()
+                };
                 let workers = (options.settings.workers as usize).clamp(1, free.len());
                 let opened = tokio::select! {
                     opened = Workshop::open(project.clone(), options, clock.clone(), events.clone()) => opened,

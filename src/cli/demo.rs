@@ -103,6 +103,7 @@ async fn campaign(context: &Context, options: Options, out: &Path, workers: Opti
         webdriver: None,
         known: Vec::new(),
         confirm: true,
+        campaign: None,
         credentials: Some(Credentials { username: demo::USERNAME.to_owned(), password: demo::PASSWORD.to_owned() }),
     };
     let outcome = super::run::drive(context, &project, &workshop, stop).await?;

@@ -153,6 +153,7 @@ impl EngineArgs {
             webdriver: self.webdriver.clone(),
             known,
             confirm: !explore.no_confirm,
+            campaign: None,
             credentials: None,
         })
     }

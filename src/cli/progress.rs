@@ -85,6 +85,9 @@ impl Progress {
                     self.say(&inner, &format!("exploring {route}"));
                 }
             }
+            EventKind::RouteResumed { route, branches } => {
+                self.say(&inner, &format!("{route} goes on: {} done before", counted(*branches, "element")));
+            }
             EventKind::NodeDone { route, path, result } => {
                 let count = inner.actions.get_mut(worker).map_or(0, |actions| {
                     *actions += 1;

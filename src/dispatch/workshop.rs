@@ -12,7 +12,7 @@ use crate::browser::driver::reach_webdriver;
 use crate::browser::install_tls;
 use crate::event::Events;
 use crate::exit::{Exit, Explain};
-use crate::explore::{ExploreError, Plan, Shared, explore};
+use crate::explore::{ExploreError, Plan, Shared, Unfinished, explore, forget};
 use crate::maze::RouteReport;
 use crate::replay::{Credentials, EnterError, EnterOptions, Stage};
 use crate::route::{Route, Slug};
@@ -87,12 +87,15 @@ pub struct WorkshopOptions {
     pub confirm: bool,
     /// Who logs in, in place of what the environment says.
     pub credentials: Option<Credentials>,
+    /// The campaign in which a route that was cut off goes on from its last finished branch; outside of one it begins anew.
+    pub campaign: Option<String>,
 }
 
 /// Everything that one execution shares.
 pub struct Workshop {
     project: Project,
     confirm: bool,
+    campaign: Option<String>,
     known: Arc<Vec<Route>>,
     stage: Stage,
     webdriver: Url,
@@ -104,6 +107,8 @@ pub struct Workshop {
 }
 
 const NAVIGATION: &str = ".agent-test/navigation.json";
+/// One file for each route that is being explored, or was cut off.
+const UNFINISHED: &str = ".agent-test/unfinished";
 
 impl Workshop {
     /// Checks that the application answers, starts the driver, and begins the run.
@@ -141,8 +146,8 @@ impl Workshop {
         let (stage, webdriver) = way.enter().await?;
         let known = Arc::new(options.known.clone());
         let shared = Shared::with(explored_navigation(&project));
-        let confirm = options.confirm;
-        Ok(Self { project, confirm, known, stage, webdriver, client, log, shared, events, clock })
+        let (confirm, campaign) = (options.confirm, options.campaign);
+        Ok(Self { project, confirm, campaign, known, stage, webdriver, client, log, shared, events, clock })
     }
 
     /// The project.
@@ -192,17 +197,21 @@ impl Workshop {
             clock: self.clock.clone(),
             shared: self.shared.clone(),
             confirm: self.confirm,
+            unfinished: self
+                .campaign
+                .as_ref()
+                .map(|campaign| Unfinished { path: self.unfinished(slug), campaign: campaign.clone() }),
         };
         let explored = match Box::pin(explore(&plan)).await {
             Ok(explored) => explored,
             Err(error) => {
-                self.abandon(route, slug);
+                self.discard(route, slug);
                 return Err(error.into());
             }
         };
         // An application that went down on the way makes every click look like a bug: such a report is worth nothing.
         if let Err(error) = self.reach().await {
-            self.abandon(route, slug);
+            self.discard(route, slug);
             return Err(error);
         }
         self.log.add(&explored.flow, &explored.report.bugs)?;
@@ -213,9 +222,27 @@ impl Workshop {
         Ok((explored.report, path))
     }
 
-    /// A worker ended without a report: what it had taken is free again, and no screenshot stays that nothing names.
+    /// Where the finished branches of a route are written down.
+    fn unfinished(&self, slug: &Slug) -> PathBuf {
+        self.project.root().join(UNFINISHED).join(format!("{slug}.json"))
+    }
+
+    /// A worker was cut off: what it had taken is free again. What it had finished stays for the next one, and no
+    /// screenshot stays that nothing names.
     pub fn abandon(&self, route: &Route, slug: &Slug) {
+        if self.campaign.is_some() && store::exists(&self.unfinished(slug)) == store::FileKind::File {
+            self.shared.give_back(route.as_str());
+        } else {
+            self.discard(route, slug);
+        }
+    }
+
+    /// What a worker found is worth nothing: the next one begins anew.
+    pub fn discard(&self, route: &Route, slug: &Slug) {
         self.shared.give_back(route.as_str());
+        if self.campaign.is_some() {
+            forget(&self.unfinished(slug));
+        }
         if let Err(error) = store::fresh_evidence_dir(&self.project.screenshots_of(slug), "png") {
             tracing::warn!("cannot clear the screenshots of {route}: {error}");
         }

@@ -86,7 +86,7 @@ impl Walker<'_> {
             loading => findings.extend(loading.map(|finding| Finding { of_page: false, ..finding })),
         }
         if effect.look.doc != before.doc {
-            self.note_code().await;
+            self.note_code(&effect.look.url).await;
         }
         self.look = effect.look.clone();
         self.screens.insert(screen_key(&self.look));

@@ -11,6 +11,7 @@
 
 mod act;
 mod approach;
+mod checkpoint;
 mod choose;
 mod classify;
 mod confirm;
@@ -24,6 +25,7 @@ mod shots;
 mod signature;
 mod walk;
 
+pub use checkpoint::forget;
 pub use classify::{Outcome, classify, node_type};
-pub use plan::{Plan, Shared};
+pub use plan::{Plan, Shared, Unfinished};
 pub use route::{ExploreError, Explored, explore};

@@ -35,6 +35,18 @@ pub struct Plan {
     pub shared: Shared,
     /// Whether each new bug is played once more in a fresh session.
     pub confirm: bool,
+    /// Where the branches that are finished are written down, so that a route that is cut off goes on with the others;
+    /// nowhere when it is to begin anew.
+    pub unfinished: Option<Unfinished>,
+}
+
+/// Where the finished branches of a route are written down.
+#[derive(Clone, Debug)]
+pub struct Unfinished {
+    /// The file.
+    pub path: PathBuf,
+    /// What tells the campaign from others.
+    pub campaign: String,
 }
 
 impl Plan {

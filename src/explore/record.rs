@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::browser::{Element, Note, Since};
@@ -32,7 +33,48 @@ pub struct Record {
     names: HashSet<String>,
 }
 
+/// What a record holds, as it is written down for an exploration that may be cut off.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    steps: Vec<TraceStep>,
+    paths: Vec<NodePath>,
+    bugs: Vec<Bug>,
+    noise: BTreeSet<String>,
+    console: Vec<String>,
+    names: BTreeSet<String>,
+}
+
+impl Recorded {
+    /// File names of the screenshots.
+    pub fn shots(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+}
+
 impl Record {
+    /// What it holds.
+    #[must_use]
+    pub fn recorded(&self) -> Recorded {
+        Recorded {
+            steps: self.steps.clone(),
+            paths: self.paths.clone(),
+            bugs: self.bugs.clone(),
+            noise: self.noise.clone(),
+            console: self.console.clone(),
+            names: self.names.iter().cloned().collect(),
+        }
+    }
+
+    /// Holds this from now on.
+    pub fn take_up(&mut self, left: Recorded) {
+        self.steps = left.steps;
+        self.paths = left.paths;
+        self.bugs = left.bugs;
+        self.noise = left.noise;
+        self.console = left.console;
+        self.names = left.names.into_iter().collect();
+    }
+
     /// An empty record. Screenshots go to `shots` (a directory that exists); `shot_prefix` is that directory relative to
     /// the project, with a trailing slash.
     #[must_use]

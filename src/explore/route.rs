@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use url::Url;
 
+use super::checkpoint;
 use super::choose::Candidate;
 use super::confirm;
 use super::plan::Plan;
@@ -101,7 +102,10 @@ pub struct Explored {
 /// # Errors
 /// [`ExploreError`]: nothing was learned, and the route is to be tried again.
 pub async fn explore(plan: &Plan) -> Result<Explored, ExploreError> {
-    store::fresh_evidence_dir(&plan.shots, "png")?;
+    let left = checkpoint::left_of(plan);
+    if left.is_none() {
+        store::fresh_evidence_dir(&plan.shots, "png")?;
+    }
     let started = Instant::now();
     let began = plan.clock.now();
     let url = plan.route.url(&plan.stage.base)?;
@@ -135,6 +139,15 @@ pub async fn explore(plan: &Plan) -> Result<Explored, ExploreError> {
     );
     let mut walker = Walker::new(plan, session, record, effect.look.clone(), started);
     walker.logged_in = opened.logged_in;
+    match left {
+        Some(left) if left.page == walker.page && effect.hung.is_none() => {
+            let branches = walker.take_up(left);
+            walker.emit(EventKind::RouteResumed { route: plan.route.to_string(), branches });
+        }
+        // Another page is shown now: what was found on the one before is worth nothing.
+        Some(_) => store::fresh_evidence_dir(&plan.shots, "png")?,
+        None => {}
+    }
     let walked = whole_route(&mut walker, &opened, &url).await;
     let (tree, page) = match walked {
         Ok(walked) => walked,
@@ -143,7 +156,8 @@ pub async fn explore(plan: &Plan) -> Result<Explored, ExploreError> {
             return Err(error);
         }
     };
-    walker.note_code().await;
+    let shown = walker.look.url.clone();
+    walker.note_code(&shown).await;
     let Walker { session, mut record, mut coverage, code, operations, limits, extra_shots, .. } = walker;
     coverage.scripts = code
         .scripts()
@@ -162,10 +176,16 @@ pub async fn explore(plan: &Plan) -> Result<Explored, ExploreError> {
     });
     explored.report.limits = limits;
     explored.report.screenshots = extra_shots;
+    if let Some(unfinished) = &plan.unfinished {
+        checkpoint::forget(&unfinished.path);
+    }
     let summary = summarise(&explored.report);
     explored.report.summary = Some(summary);
     Ok(redacted(plan, explored))
 }
+
+/// Name of the first screenshot of the route itself.
+const LANDING: &str = "01-table-page";
 
 /// Landing, toolbar, rows, detail page, final state.
 async fn whole_route(
@@ -174,13 +194,20 @@ async fn whole_route(
     url: &Url,
 ) -> Result<(ActionTree, PageInfo), ExploreError> {
     let plan = walker.plan;
-    if let Some(png) = &opened.login_shot {
+    if let Some(png) = opened.login_shot.as_ref().filter(|_| walker.taken_up.is_empty()) {
         let file = walker.record.shot("00-login-success", png)?;
         walker.extra_shots.push(file);
     }
     let effect = &opened.effect;
-    let landing = walker.shoot("01-table-page").await;
-    walker.extra_shots.extend(landing.clone());
+    let landing = match walker.extra_shots.iter().find(|file| file.starts_with(LANDING)).cloned() {
+        // One that was cut off took it.
+        Some(file) => Some(file),
+        None => {
+            let file = walker.shoot(LANDING).await;
+            walker.extra_shots.extend(file.clone());
+            file
+        }
+    };
     if let Some(file) = &landing {
         walker.record.step_shot(0, file);
     }

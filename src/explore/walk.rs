@@ -3,9 +3,10 @@
 //! A level is a screen (address, what is open) with the steps that lead there. Before each action the walk makes sure
 //! that it stands on the level again (`restore.rs`); after it, what appeared is the next level.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Instant;
 
+use super::checkpoint::branch_key;
 use super::choose::{Candidate, choose, with_ways};
 use super::classify::node_type;
 use super::gesture::Way;
@@ -68,6 +69,8 @@ pub(super) struct Walker<'a> {
     pub(super) record: Record,
     /// The screen now.
     pub(super) look: Look,
+    /// Key of the page that the route opens.
+    pub(super) page: String,
     pub(super) coverage: Coverage,
     /// The application's code that ran so far.
     pub(super) code: CodeUse,
@@ -82,8 +85,16 @@ pub(super) struct Walker<'a> {
     /// The way to the detail page, once the first row has led there.
     pub(super) detail: Option<Vec<u32>>,
     pub(super) started: Instant,
-    seen: HashSet<String>,
-    families: HashMap<String, u32>,
+    pub(super) seen: HashSet<String>,
+    pub(super) families: HashMap<String, u32>,
+    /// Branches that are finished, also by an exploration that was cut off.
+    pub(super) branches: BTreeMap<String, Node>,
+    /// Sections whose elements are counted.
+    pub(super) sections: BTreeSet<String>,
+    /// Those of an exploration that was cut off, which this one goes on with.
+    pub(super) taken_up: BTreeSet<String>,
+    /// When the branches were last written down.
+    pub(super) written: Option<Instant>,
     pub(super) screens: HashSet<String>,
     pub(super) pages: HashSet<String>,
     /// What lay above a control and was tried to be got rid of by opening the page anew.
@@ -109,6 +120,7 @@ impl<'a> Walker<'a> {
             plan,
             session,
             record,
+            page: page_key(&look.url),
             look,
             coverage: Coverage::default(),
             code: CodeUse::default(),
@@ -122,6 +134,10 @@ impl<'a> Walker<'a> {
             started,
             seen: HashSet::new(),
             families: HashMap::new(),
+            branches: BTreeMap::new(),
+            sections: BTreeSet::new(),
+            taken_up: BTreeSet::new(),
+            written: None,
             screens: HashSet::new(),
             pages: HashSet::new(),
             covers: HashSet::new(),
@@ -190,28 +206,42 @@ impl<'a> Walker<'a> {
     ) -> Result<Vec<Node>, SessionError> {
         // The same element met again on the way is not explored again.
         let page = level.page.clone();
+        let part = (level.depth == 0).then(|| format!("{:?}", level.section));
+        // Where an exploration was cut off in this section, its elements are counted already.
+        let counted = part.as_ref().is_some_and(|part| self.taken_up.contains(part));
         let fresh: Vec<Candidate> = found
             .into_iter()
             .filter(|candidate| {
-                candidate.again || !self.seen.contains(&format!("{page}|{}", signature(&candidate.element, at)))
+                let key = format!("{page}|{}", signature(&candidate.element, at));
+                candidate.again || counted || !self.seen.contains(&key)
             })
             .collect();
-        self.coverage.found += fresh.len() as u64;
         for candidate in &fresh {
-            self.seen.insert(format!("{page}|{}", signature(&candidate.element, at)));
+            if self.seen.insert(format!("{page}|{}", signature(&candidate.element, at))) || !counted {
+                self.coverage.found += 1;
+            }
         }
         let (chosen, left_out) = choose(fresh);
-        if left_out > 0 {
+        if left_out > 0 && !counted {
             *self.coverage.skipped.entry("equal to one that was acted on".to_owned()).or_default() += left_out as u64;
         }
         let kept = chosen.len();
         let chosen = with_ways(chosen);
-        self.coverage.found += (chosen.len() - kept) as u64;
+        if !counted {
+            self.coverage.found += (chosen.len() - kept) as u64;
+        }
+        self.sections.extend(part.clone());
         let mut nodes: Vec<(usize, Node)> = Vec::new();
         let mut queue: std::collections::VecDeque<(Candidate, bool)> =
             chosen.into_iter().map(|candidate| (candidate, true)).collect();
         let mut lost = 0;
         while let Some((candidate, first)) = queue.pop_front() {
+            let branch =
+                part.as_ref().map(|_| branch_key(level.section, &candidate, &signature(&candidate.element, at)));
+            if let Some(node) = branch.as_ref().and_then(|key| self.branches.get(key)) {
+                nodes.push((candidate.order, node.clone()));
+                continue;
+            }
             if self.spent() {
                 let why = self.stopped.clone().unwrap_or_default();
                 nodes.push((candidate.order, self.skipped(level, &candidate, &why, None)));
@@ -234,6 +264,9 @@ impl<'a> Walker<'a> {
                         path: level.labels.iter().cloned().chain([node.label.clone()]).collect(),
                         result: node.action_result.clone().unwrap_or(ActionResult::NoResponse),
                     });
+                    if let Some(key) = branch {
+                        self.finish_branch(key, &node);
+                    }
                     nodes.push((candidate.order, *node));
                 }
                 Err(error) => {
@@ -294,9 +327,10 @@ impl<'a> Walker<'a> {
     }
 
     /// Notes which code ran, before its page may be left for good.
-    pub(super) async fn note_code(&mut self) {
+    pub(super) async fn note_code(&mut self, shown: &str) {
+        let on_page = self.page == page_key(shown);
         if let Ok(ran) = self.session.code_that_ran().await {
-            self.code.add(ran);
+            self.code.add(ran, on_page);
         }
     }
 
@@ -354,7 +388,8 @@ impl<'a> Walker<'a> {
         }
         let visited = self.act(level, candidate, &element, labels, node, first).await?;
         if level.depth == 0 {
-            self.note_code().await;
+            let shown = self.look.url.clone();
+            self.note_code(&shown).await;
         }
         Ok(visited)
     }
