@@ -4,7 +4,9 @@
 #
 # Longer proofs: make fault-table (every fault at every system call of a transition), make bench-state (what a change of
 # the state costs, beside the disk's floor, serde_json and jq), make bench-replay (a step of a replay beside Playwright),
-# make bench-minimise (replays that shortening takes, beside ddmin), make fuzz (TARGET=state_file SECONDS=600)
+# make bench-minimise (replays that shortening takes, beside ddmin), make bench-explore (an exploration beside a
+# hand-written script; APPS="django glances" chooses), make bench-look (a look beside others' snapshots), make bench-memory
+# (memory, workers, what is left behind), make bench-complete (what is explored of what is there, beside others), make fuzz (TARGET=state_file SECONDS=600)
 #
 # Assumed: a Rust toolchain (1.95 or newer) and make. As root on Debian the rest is installed; elsewhere both say what is
 # missing and how to get it. The development profile serves all of them: it builds in a third of the time of a release.
@@ -13,7 +15,8 @@ CARGO ?= cargo
 CARGO_FLAGS ?= --locked
 BROWSERS ?= 2
 
-.PHONY: demo test check setup fmt install help fault-table bench-state bench-replay bench-minimise fuzz
+.PHONY: demo test check setup fmt install help fault-table bench-state bench-replay bench-minimise bench-explore bench-look \
+	bench-memory bench-complete fuzz
 
 help:
 	@sed -n 's/^# //p' Makefile | head -5
@@ -52,6 +55,16 @@ bench-replay:
 bench-minimise:
 	@sh scripts/setup.sh build browser
 	$(CARGO) bench $(CARGO_FLAGS) --bench minimise
+
+# The explorer on applications that nobody here wrote (benches/apps), installed below target/ on first use.
+bench-explore: BENCH = speed
+bench-look: BENCH = look
+bench-memory: BENCH = memory
+bench-complete: BENCH = complete
+bench-explore bench-look bench-memory bench-complete:
+	@sh scripts/setup.sh build browser peers
+	$(CARGO) build $(CARGO_FLAGS)
+	node benches/explore/$(BENCH).mjs $(APPS)
 
 TARGET ?= state_file
 SECONDS ?= 600

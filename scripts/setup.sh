@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what building (`build`), testing in a browser (`browser`), testing faults of the system (`faults`), testing
-# with git (`worktrees`), playing exported tests (`node`) or benchmarks (`bench`) need and is missing.
+# with git (`worktrees`), playing exported tests (`node`), benchmarks (`bench`) or those of the explorer beside other
+# programs (`peers`) need and is missing.
 #
 # As root on Debian it installs. Elsewhere it installs nothing: it says exactly what is missing and how to get it, and
 # ends with 2. When nothing is missing it says nothing.
@@ -59,9 +60,10 @@ check_worktrees() {
 
 # Exported tests are played by the real Playwright and the real replay library, in the versions of the lock file. No
 # browser is downloaded: they use the one that is installed.
-packages=$(dirname "$0")/../tests/npm
-check_node() {
-  wants_packages=yes
+tests=$(dirname "$0")/../tests/npm
+peers=$(dirname "$0")/../benches/explore
+check_node() { # DIRECTORY
+  wants_packages="${wants_packages:-} $1"
   if ! have node || ! have npm; then
     missing "Node.js with npm" nodejs npm
   elif [ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 18')" != true ]; then
@@ -72,12 +74,14 @@ check_node() {
 
 install_packages() {
   [ -n "${wants_packages:-}" ] || return 0
-  installed=$packages/node_modules/.package-lock.json
-  if [ -f "$installed" ] && ! [ "$packages/package-lock.json" -nt "$installed" ]; then return 0; fi
-  echo "setup: installing the packages of tests/npm" >&2
-  PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 PUPPETEER_SKIP_DOWNLOAD=1 \
-    npm ci --prefix "$packages" --no-audit --no-fund --loglevel=error </dev/null >&2
-  touch "$installed"
+  for packages in $wants_packages; do
+    installed=$packages/node_modules/.package-lock.json
+    if [ -f "$installed" ] && ! [ "$packages/package-lock.json" -nt "$installed" ]; then continue; fi
+    echo "setup: installing the packages of ${packages#*/../}" >&2
+    PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 PUPPETEER_SKIP_DOWNLOAD=1 \
+      npm ci --prefix "$packages" --no-audit --no-fund --loglevel=error </dev/null >&2
+    touch "$installed"
+  done
 }
 
 check_bench() {
@@ -119,8 +123,9 @@ for part in "${@:-build}"; do
     faults) check_faults ;;
     bench) check_bench ;;
     worktrees) check_worktrees ;;
-    node) check_node ;;
-    *) echo "usage: setup.sh [build] [browser] [faults] [worktrees] [node] [bench]" >&2 && exit 2 ;;
+    node) check_node "$tests" ;;
+    peers) check_node "$peers" ;;
+    *) echo "usage: setup.sh [build] [browser] [faults] [worktrees] [node] [bench] [peers]" >&2 && exit 2 ;;
   esac
 done
 

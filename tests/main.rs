@@ -12,6 +12,7 @@ mod explore; // what an exploration meets and what it never does, on small pages
 mod explore_bugs; // each kind of fault in the report, and what every report keeps
 mod explore_input; // what `explore` and its neighbours cannot use, and whose turn it is then
 mod explore_kit; // no tests: small pages that write down every request, and an exploration of them
+mod explore_seen; // what a look holds: inner scroll boxes, late pages, long lists; the journal
 mod explore_ways; // how elements are used: gestures by their listeners, options of lists
 mod export; // specs and recordings of bugs, played by Playwright and by Chrome's own replay library
 mod heal_locator; // a target that is not found is asked of a model, judged, marked and proposed; `verify --heal`, `rerun --heal`

@@ -214,7 +214,7 @@ async function measure(name, app, route, totals, details) {
     }
     for (const [peer, { error }] of Object.entries(peers)) if (error) { row[peer] = NaN; console.error(`${name}${route}: ${peer}: ${error}`); }
     for (const item of row.missed) console.error(`${name}${route}: missed: <${item.tag}> ${item.role ?? ''} "${item.name || item.text}" ${item.kinds.join('+')} at ${item.box} ${item.id ? '#' + item.id : ''} ${item.cls ?? ''}`);
-    for (const limit of run.reports[0].limits ?? []) console.error(`${name}${route}: limit: ${limit}`);
+    for (const limit of run.reports[0].limits ?? []) console.error(`${name}${route}: limit: ${limit.slice(0, 160)}`);
     // What the account of the report says itself.
     const { found, acted_on, skipped, refused, disabled } = run.reports[0].coverage;
     console.error(`${name}${route}: report: found ${found}, acted on ${acted_on}, refused ${refused}, disabled ${disabled}, skipped ${JSON.stringify(skipped)}; landing: ${ours.size} elements, ${row.exist} counted, ${row.missed.length} missed, ${row.unreachable} unreachable, ${row.seconds.toFixed(0)} s`);

@@ -2,12 +2,12 @@
 // minute with 1, 2 and 4 workers, and what is left behind after a hundred routes (processes, profiles).
 //
 //   node memory.mjs      the last line is `memory: M MB (goal 60), left behind: N`
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { binary, explore, table } from './common.mjs';
+import { binary, explore, sleep, table } from './common.mjs';
 
 const ROUTES = Number(process.env.ROUTES ?? 100);
 const big = () => `<!doctype html><title>2,000 nodes</title><h1>Nodes</h1>${Array.from({ length: 400 }, (_, n) => `<div><p><b>Part</b> ${n}</p><button onclick="this.title='${n}'">Part ${String.fromCharCode(97 + n % 26).repeat(1 + n % 7)} ${n}</button><a href="#${n}">${n}</a></div>`).join('')}`;
@@ -23,59 +23,57 @@ const { peak, reports } = await explore('memory', base, ['/big'], { journal: fal
 const count = reports[0].coverage;
 console.log(`a route of 2,000 nodes, ${count.found} elements, ${count.acted_on} acted on: peak ${peak.toFixed(0)} MB (resident, development profile)`);
 
-const run = (...args) => new Promise((resolve, reject) => {
-  const child = spawnAsync(args);
-  child.then(resolve, reject);
-});
-import { spawn } from 'node:child_process';
-function spawnAsync(args) {
+/** Descendants of a process that have ended and were not waited for. */
+function zombies(parent) {
+  const all = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid)).flatMap((pid) => {
+    try { const [, , state, ppid] = readFileSync(`/proc/${pid}/stat`, 'latin1').match(/^(\d+) \(.*\) (\S) (\d+)/); return [{ pid: Number(pid), state, ppid: Number(ppid) }]; } catch { return []; }
+  });
+  const tree = new Set([parent]);
+  for (let grown = true; grown;) { grown = false; for (const { pid, ppid } of all) if (tree.has(ppid) && !tree.has(pid)) { tree.add(pid); grown = true; } }
+  return all.filter(({ pid, state }) => state === 'Z' && tree.has(pid)).length;
+}
+
+/** Runs the program; its peak memory in MB, and how many zombies it had when it was last looked at. */
+function run(home, ...args) {
   return new Promise((resolve, reject) => {
-    const child = spawn(binary, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-    let peakOf = 0;
-    const watch = setInterval(() => { try { peakOf = Math.max(peakOf, Number(readFileSync(`/proc/${child.pid}/status`, 'utf8').match(/VmHWM:\s+(\d+)/)?.[1] ?? 0) / 1024); } catch { /* it ended */ } }, 100);
+    const child = spawn(binary, args, { env: { ...process.env, TMPDIR: home }, stdio: ['ignore', 'ignore', 'pipe'] });
+    let peak = 0;
+    let dead = 0;
+    const watch = setInterval(() => {
+      try { peak = Math.max(peak, Number(readFileSync(`/proc/${child.pid}/status`, 'utf8').match(/VmHWM:\s+(\d+)/)?.[1] ?? 0) / 1024); dead = zombies(child.pid); } catch { /* it ended */ }
+    }, 500);
     let text = '';
     child.stderr.on('data', (data) => { text += data; });
-    child.on('close', (code) => { clearInterval(watch); if (code > 1) reject(new Error(`${args.join(' ')} ended with ${code}: ${text.slice(-500)}`)); else resolve(peakOf); });
+    child.on('close', (code) => { clearInterval(watch); if (code > 1) reject(new Error(`${args.join(' ')} ended with ${code}: ${text.slice(-500)}`)); else resolve({ peak, dead }); });
   });
 }
 
-/** A campaign over so many small routes; seconds of its `run`. */
+/** A campaign over so many small routes, its temporary files in a place of its own: seconds of `run`, and what stays. */
 async function campaign(routes, workers) {
   const dir = mkdtempSync(join(tmpdir(), 'explore-memory-'));
+  const home = mkdtempSync(join(tmpdir(), 'explore-home-'));
   writeFileSync(join(dir, 'routes.txt'), Array.from({ length: routes }, (_, n) => `/p${n}`).join('\n') + '\n');
-  execFileSync(binary, ['discover', '--from-list', join(dir, 'routes.txt'), '--project-dir', dir], { stdio: 'ignore' });
-  await run('init', '--base-url', base, '--all', '--project-dir', dir);
+  await run(home, 'discover', '--from-list', join(dir, 'routes.txt'), '--project-dir', dir);
+  await run(home, 'init', '--base-url', base, '--all', '--project-dir', dir);
   const began = performance.now();
-  const most = await run('run', '--workers', String(workers), '--project-dir', dir);
+  const { peak, dead } = await run(home, 'run', '--workers', String(workers), '--project-dir', dir);
   const seconds = (performance.now() - began) / 1000;
-  const state = JSON.parse(readFileSync(join(dir, '.monkey-test-state.json'), 'utf8'));
-  rmSync(dir, { recursive: true, force: true });
-  return { seconds, most, state };
+  await sleep(1000);
+  const running = readdirSync('/proc').filter((pid) => { try { return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(home); } catch { return false; } });
+  const files = readdirSync(home, { recursive: true }).filter((name) => /profile-|browser-/.test(name));
+  for (const place of [dir, home]) rmSync(place, { recursive: true, force: true });
+  return { seconds, peak, dead, stay: [...running, ...files] };
 }
-
-/** Processes of browsers and drivers that run, and profiles that lie about. */
-function left() {
-  const processes = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid)).filter((pid) => {
-    try { return /agent-test-[^ ]*profile|user-data-dir=[^ ]*agent-test/.test(readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')); } catch { return false; }
-  });
-  return new Set(processes);
-}
-const zombies = () => Number(spawnSync('sh', ['-c', `ps -o stat= --ppid ${process.pid} | grep -c Z`], { encoding: 'utf8' }).stdout.trim() || 0);
-const profiles = () => { const home = [process.env.XDG_RUNTIME_DIR && join(process.env.XDG_RUNTIME_DIR, 'agent-test'), join(tmpdir(), `agent-test-${process.getuid()}`)].filter(Boolean); return new Set(home.flatMap((dir) => { try { return readdirSync(dir).map((name) => join(dir, name)); } catch { return []; } })); };
 
 const rows = [];
 const few = Number(process.env.FEW ?? 12);
 for (const workers of [1, 2, 4]) {
-  const { seconds, most } = await campaign(few, workers);
+  const { seconds, peak: most } = await campaign(few, workers);
   rows.push([workers, seconds.toFixed(1), (few / seconds * 60).toFixed(0), most.toFixed(0)]);
 }
 table(['workers', `s for ${few} routes`, 'routes/min', 'peak MB'], rows);
-const before = { processes: left(), profiles: profiles() };
-const { seconds, most } = await campaign(ROUTES, 2);
-await new Promise((resolve) => setTimeout(resolve, 2000));
-const stay = [...[...left()].filter((pid) => !before.processes.has(pid)), ...[...profiles()].filter((dir) => !before.profiles.has(dir))];
+const { seconds, peak: most, dead, stay } = await campaign(ROUTES, 2);
 server.close();
-console.log(`${ROUTES} routes with 2 workers: ${seconds.toFixed(0)} s, peak ${most.toFixed(0)} MB, ${zombies()} zombies`);
+console.log(`${ROUTES} routes with 2 workers: ${seconds.toFixed(0)} s, peak ${most.toFixed(0)} MB, ${dead} zombies at the end`);
 if (stay.length) console.log(`left behind: ${stay.join(' ')}`);
 console.log(`memory: ${peak.toFixed(0)} MB (goal 60), left behind: ${stay.length}`);
-process.exit(0);

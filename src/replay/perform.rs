@@ -267,6 +267,13 @@ async fn hung(session: &Session, mark: Mark, before: Tally, message: String) -> 
     Ok(Performed::Done(Box::new(effect)))
 }
 
+/// A page that shows nothing at all after its load may take so long to begin, in milliseconds.
+const EMPTY_MS: u64 = 1500;
+
+fn is_empty(look: &Look) -> bool {
+    look.elements.is_empty() && look.body_text.is_empty() && look.overlays.is_empty() && look.frames.is_empty()
+}
+
 /// Opens an address and tells what came of it.
 ///
 /// # Errors
@@ -287,6 +294,11 @@ pub async fn open(session: &Session, url: &Url, terms: Terms) -> Result<Effect, 
     };
     let looked = session.look(terms.nodes).await;
     let look = match looked {
+        // Nothing is there yet: an application that draws itself a moment after it has loaded is given that moment.
+        Ok(look) if is_empty(&look) && session.changed(EMPTY_MS).await.unwrap_or(false) => {
+            session.still(mark, terms.cap_ms).await?;
+            session.look(terms.nodes).await?
+        }
         Ok(look) => look,
         Err(SessionError::Cdp(CdpError::Timeout { method, ms })) => {
             session.unhang().await;

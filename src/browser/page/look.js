@@ -469,7 +469,7 @@
           // A row or card with a listener of its own is a control beside those inside it.
           const card = /^(tr|li|article)$/.test(element.localName) || element.getAttribute('role') === 'row';
           if (strongInside && element.localName === 'tbody') {
-            const rows = [...element.children].filter((row) => row.localName === 'tr' && visible(row, memo)).slice(0, 50);
+            const rows = [...element.children].filter((row) => row.localName === 'tr' && visible(row, memo)).slice(0, 500);
             for (const row of rows) if (!kept.some((other) => other.element === row)) kept.push({ ...f, element: row, why: 'delegated' });
             continue;
           }
@@ -481,7 +481,7 @@
           // One listener on a list: its items are the controls.
           const items = [...element.children].filter((child) => child.localName === element.children[0].localName && visible(child, memo));
           if (!strongInside && items.length >= 2 && items.length === element.childElementCount && /^(ul|ol|table|tbody|div|section|nav|menu)$/.test(element.localName) && items.every((item) => (item.getAttribute('class') ?? '').split(' ')[0] === (items[0].getAttribute('class') ?? '').split(' ')[0]) && styleOf(element)?.cursor !== 'pointer') {
-            for (const item of items.slice(0, 50)) kept.push({ ...f, element: item, why: 'delegated' });
+            for (const item of items.slice(0, 500)) kept.push({ ...f, element: item, why: 'delegated' });
             continue;
           }
         }
