@@ -1,6 +1,7 @@
 //! Real input events: pointer, keys, text.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -8,6 +9,24 @@ use super::cdp::CdpError;
 use super::keys::{Chord, Key};
 use super::session::Session;
 use super::session_error::SessionError;
+
+/// A button of the pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Button {
+    /// The first one.
+    Left,
+    /// The second one, which opens a context menu.
+    Right,
+}
+
+impl Button {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Right => "right",
+        }
+    }
+}
 
 impl Session {
     /// Moves the pointer.
@@ -22,21 +41,77 @@ impl Session {
     /// Presses and releases the left button.
     ///
     /// # Errors
-    /// [`SessionError::Cdp`].
+    /// As [`Session::press`].
     pub async fn press_button(&self, x: f64, y: f64) -> Result<(), SessionError> {
-        for kind in ["mousePressed", "mouseReleased"] {
-            let params = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
-            // A page that blocks its main thread in the handler answers late or never; the wait that follows tells.
-            match self.page_call("Input.dispatchMouseEvent", params).await {
-                Ok(_) => {}
-                Err(SessionError::Cdp(error)) if error.is_page_gone() => return Ok(()),
-                Err(SessionError::Cdp(CdpError::Timeout { method, ms })) => {
-                    return Err(SessionError::Hung { url: String::new(), message: format!("{method} within {ms} ms") });
+        self.press(x, y, Button::Left, 1, 0).await
+    }
+
+    /// Presses and releases a button so many times, each time held for so many milliseconds.
+    ///
+    /// # Errors
+    /// [`SessionError::Hung`] when the page does not answer, [`SessionError::Cdp`].
+    pub async fn press(
+        &self,
+        x: f64,
+        y: f64,
+        button: Button,
+        times: u32,
+        hold_ms: u64,
+    ) -> Result<(), SessionError> {
+        for count in 1..=times {
+            for kind in ["mousePressed", "mouseReleased"] {
+                if !self.button_event(kind, x, y, button, count).await? {
+                    return Ok(());
                 }
-                Err(error) => return Err(error),
+                if kind == "mousePressed" && hold_ms > 0 {
+                    tokio::time::sleep(Duration::from_millis(hold_ms)).await;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Takes one element of the last look to another with the pointer: number, and point in the window.
+    ///
+    /// # Errors
+    /// As [`Session::press`].
+    pub async fn drag(&self, from: (u64, f64, f64), to: (u64, f64, f64)) -> Result<(), SessionError> {
+        // The browser's own drag and drop takes the pointer away from the page: its events are sent in its place.
+        if self.ask::<bool>(&self.page(), &format!("dragOver({}, {})", from.0, to.0), self.patience).await? {
+            return Ok(());
+        }
+        self.move_to(from.1, from.2).await?;
+        if !self.button_event("mousePressed", from.1, from.2, Button::Left, 1).await? {
+            return Ok(());
+        }
+        for part in 1..=5 {
+            let share = f64::from(part) / 5.0;
+            let (x, y) = (from.1 + (to.1 - from.1) * share, from.2 + (to.2 - from.2) * share);
+            let params = json!({ "type": "mouseMoved", "x": x, "y": y, "button": "left", "buttons": 1 });
+            self.page_call("Input.dispatchMouseEvent", params).await?;
+        }
+        self.button_event("mouseReleased", to.1, to.2, Button::Left, 1).await.map(|_| ())
+    }
+
+    /// Gives back whether the page is still there.
+    async fn button_event(
+        &self,
+        kind: &str,
+        x: f64,
+        y: f64,
+        button: Button,
+        count: u32,
+    ) -> Result<bool, SessionError> {
+        let params = json!({ "type": kind, "x": x, "y": y, "button": button.word(), "clickCount": count });
+        // A page that blocks its main thread in the handler answers late or never; the wait that follows tells.
+        match self.page_call("Input.dispatchMouseEvent", params).await {
+            Ok(_) => Ok(true),
+            Err(SessionError::Cdp(error)) if error.is_page_gone() => Ok(false),
+            Err(SessionError::Cdp(CdpError::Timeout { method, ms })) => {
+                Err(SessionError::Hung { url: String::new(), message: format!("{method} within {ms} ms") })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Presses a key, with the modifiers that are held meanwhile.
