@@ -39,6 +39,7 @@ pub mod event;
 pub mod exit;
 pub mod explore;
 pub mod export;
+pub mod flow;
 pub mod llm;
 pub mod maze;
 pub mod replay;
