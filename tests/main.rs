@@ -13,6 +13,9 @@ mod explore_bugs; // each kind of fault in the report, and what every report kee
 mod explore_input; // what `explore` and its neighbours cannot use, and whose turn it is then
 mod explore_kit; // no tests: small pages that write down every request, and an exploration of them
 mod export; // specs and recordings of bugs, played by Playwright and by Chrome's own replay library
+mod flow; // goal steps in a browser: recorded, replayed without a model, handed off, recorded anew
+mod flow_drift; // the drift laboratory: what replays, what is handed off, and that nothing wrong is ever pressed
+mod flow_kit; // no tests: an application whose pages drift, and an agent that reads its moves from the goal
 mod heal_locator; // a target that is not found is asked of a model, judged, marked and proposed; `verify --heal`, `rerun --heal`
 mod minimise; // the steps that a bug needs, found by replays in a browser
 mod minimise_lab; // no tests: an application whose bug needs certain steps

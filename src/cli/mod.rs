@@ -2,6 +2,7 @@
 
 mod add;
 mod block;
+mod cache;
 mod check;
 mod claim;
 mod complete;
@@ -17,6 +18,7 @@ mod explore;
 mod export;
 mod fail;
 mod fingerprint;
+mod flow;
 mod guard;
 mod heartbeat;
 mod hold_driver;
@@ -68,6 +70,8 @@ enum Command {
     Add(add::Args),
     /// Stop the campaign with a reason
     Block(block::Args),
+    #[command(subcommand)]
+    Cache(cache::Command),
     /// Tell what is wrong with the campaign's files, or repair it
     Check(check::Args),
     /// Take routes under a lease, so that no other worker does them
@@ -87,6 +91,7 @@ enum Command {
     /// Note that a route could not be tested
     Fail(fail::Args),
     Fingerprint(fingerprint::Args),
+    Flow(Box<flow::Args>),
     #[command(name = "__guard", hide = true)]
     Guard(guard::Args),
     /// Lengthen a lease
@@ -126,6 +131,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Add(args) => add::run(context, args),
         Command::Block(args) => block::run(context, args),
+        Command::Cache(command) => cache::run(context, command),
         Command::Check(args) => check::run(context, args),
         Command::Claim(args) => claim::run(context, args),
         Command::Complete(args) => complete::run(context, args),
@@ -139,6 +145,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Export(args) => export::run(context, args),
         Command::Fail(args) => fail::run(context, args),
         Command::Fingerprint(args) => fingerprint::run(context, args),
+        Command::Flow(args) => flow::run(context, *args),
         Command::Guard(args) => guard::run(&args),
         Command::Heartbeat(args) => heartbeat::run(context, args),
         Command::HoldDriver(args) => hold_driver::run(context, args),

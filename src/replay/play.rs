@@ -298,7 +298,10 @@ impl<'a> Player<'a> {
 
 /// The files of an upload: a path, or several as a JSON list, below a directory. A trace may come from anywhere; it gives
 /// away no other file.
-fn uploads(directory: &Path, value: &str) -> Result<Vec<PathBuf>, String> {
+///
+/// # Errors
+/// Why it must not be given, for people.
+pub fn uploads(directory: &Path, value: &str) -> Result<Vec<PathBuf>, String> {
     let names = may_upload(value)?;
     let mut files = Vec::new();
     for name in names {
