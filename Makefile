@@ -4,7 +4,8 @@
 #
 # Longer proofs: make fault-table (every fault at every system call of a transition), make bench-state (what a change of
 # the state costs, beside the disk's floor, serde_json and jq), make bench-replay (a step of a replay beside Playwright),
-# make bench-minimise (replays that shortening takes, beside ddmin), make fuzz (TARGET=state_file SECONDS=600)
+# make bench-minimise (replays that shortening takes, beside ddmin), make bench-flow (a replayed flow beside Playwright),
+# make fuzz (TARGET=state_file SECONDS=600)
 #
 # Assumed: a Rust toolchain (1.95 or newer) and make. As root on Debian the rest is installed; elsewhere both say what is
 # missing and how to get it. The development profile serves all of them: it builds in a third of the time of a release.
@@ -13,7 +14,7 @@ CARGO ?= cargo
 CARGO_FLAGS ?= --locked
 BROWSERS ?= 2
 
-.PHONY: demo test check setup fmt install help fault-table bench-state bench-replay bench-minimise fuzz
+.PHONY: demo test check setup fmt install help fault-table bench-state bench-replay bench-minimise bench-flow fuzz
 
 help:
 	@sed -n 's/^# //p' Makefile | head -5
@@ -52,6 +53,10 @@ bench-replay:
 bench-minimise:
 	@sh scripts/setup.sh build browser
 	$(CARGO) bench $(CARGO_FLAGS) --bench minimise
+
+bench-flow:
+	@sh scripts/setup.sh build browser node
+	$(CARGO) bench $(CARGO_FLAGS) --bench flow
 
 TARGET ?= state_file
 SECONDS ?= 600

@@ -6,6 +6,7 @@
 //! | --- | --- | --- |
 //! | top | [`schema`] | the list of every file format, and its JSON Schema |
 //! | 6 | [`cli`] | one file per command: arguments in, one call, text or `--json` out |
+//! | 6 | [`mcp`] | flows as tools of the calling agent, over stdio |
 //! | 5 | [`campaign`] | the phases of a campaign: test, review, report; a run goes on from what the state says |
 //! | 5 | [`dispatch`] | one fresh subagent per route; the run log |
 //! | 4 | [`explore`] | walks one route depth-first, makes the maze map |
@@ -43,6 +44,7 @@ pub mod export;
 pub mod flow;
 pub mod llm;
 pub mod maze;
+pub mod mcp;
 pub mod replay;
 pub mod report;
 pub mod route;

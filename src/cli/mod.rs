@@ -25,6 +25,7 @@ mod hold_driver;
 mod init;
 mod log;
 mod man;
+mod mcp;
 mod minimise;
 mod model;
 mod progress;
@@ -102,6 +103,7 @@ enum Command {
     Init(Box<init::Args>),
     Log(log::Args),
     Man(man::Args),
+    Mcp(Box<mcp::Args>),
     /// Give a lease back
     Release(release::Args),
     Report(report::Args),
@@ -152,6 +154,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Init(args) => init::run(context, *args),
         Command::Log(args) => log::run(context, args),
         Command::Man(args) => man::run(context, args),
+        Command::Mcp(args) => mcp::run(context, *args),
         Command::Release(args) => release::run(context, args),
         Command::Report(args) => report::run(context, args),
         Command::Requeue(args) => requeue::run(context, args),

@@ -19,6 +19,7 @@
 mod act;
 mod agent;
 pub mod cache;
+mod channel;
 mod error;
 mod expect;
 mod file;
@@ -30,6 +31,7 @@ mod run;
 
 pub use act::{HealDiff, Mode, StepCache};
 pub use agent::{Agent, AgentError, Judgement, ModelAgent, Move, Reading, Told, Tool, Turn, check, screen};
+pub use channel::{ChannelAgent, Kind, Reply, Waiting};
 pub use error::FlowError;
 pub use file::{Does, Expect, Extract, Flow, FlowFile, Heal, Step, StepFile, parse};
 pub use hand_off::HandOff;
