@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt};
 
 use super::act::{Acted, Goal, Mode, Player, Work, act};
 use super::agent::{Agent, AgentError, Turn};
@@ -106,13 +107,11 @@ impl<'a> Runner<'a> {
         for flow in flows {
             self.values(flow)?;
         }
-        let jobs = prepared.into_iter().map(|(flow, secrets)| async move {
-            let mut results = Vec::new();
-            for repeat in 0..self.options.repeat_each.max(1) {
-                results.push(self.flow(flow, &secrets, repeat).await?);
-            }
-            Ok::<_, FlowError>(results)
-        });
+        // Boxed: the compiler cannot tell that a closure over borrowed flows is general enough for a task of its own.
+        let mut jobs: Vec<BoxFuture<'_, Result<Vec<FlowResult>, FlowError>>> = Vec::new();
+        for (flow, secrets) in prepared {
+            jobs.push(self.repeated(flow, secrets).boxed());
+        }
         let workers = self.options.workers.max(1);
         let done: Vec<Result<Vec<FlowResult>, FlowError>> = futures_util::stream::iter(jobs).buffered(workers).collect().await;
         let mut results = Vec::new();
@@ -120,6 +119,14 @@ impl<'a> Runner<'a> {
             results.extend(flow?);
         }
         Ok(FlowReport::new(results, spent()))
+    }
+
+    async fn repeated(&self, flow: &Flow, secrets: Secrets) -> Result<Vec<FlowResult>, FlowError> {
+        let mut results = Vec::new();
+        for repeat in 0..self.options.repeat_each.max(1) {
+            results.push(self.flow(flow, &secrets, repeat).await?);
+        }
+        Ok(results)
     }
 
     fn values(&self, flow: &Flow) -> Result<Values, FlowError> {
