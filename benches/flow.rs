@@ -72,13 +72,20 @@ async fn run() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, Router::new().fallback(answer)).await });
-    let options = EnterOptions { base: Url::parse(&base).unwrap(), settings: Settings::default(), webdriver: None, credentials: None };
+    let options = EnterOptions {
+        base: Url::parse(&base).unwrap(),
+        settings: Settings::default(),
+        webdriver: None,
+        credentials: None,
+    };
     let project = tempfile::tempdir().unwrap();
     let (stage, _) = options.prepare(project.path()).unwrap().enter().await.unwrap();
     let mut script = Script::start();
     println!("{:<10}  {:>5}  {:>12}  {:>12}  {:>6}", "flow", "taps", "ours", "Playwright", "ratio");
     let (mut ours_sum, mut theirs_sum) = (0.0, 0.0);
-    for (name, role, taps, says) in [("clicks", "button", 20, "did"), ("requests", "button", 12, "answer"), ("pages", "link", 12, "page")] {
+    for (name, role, taps, says) in
+        [("clicks", "button", 20, "did"), ("requests", "button", 12, "answer"), ("pages", "link", 12, "page")]
+    {
         let (label, end) = match name {
             "clicks" => ("Do", ""),
             "requests" => ("Ask", ""),
@@ -87,7 +94,10 @@ async fn run() {
         let page = if name == "pages" { "pages/0" } else { name };
         let names: Vec<String> = (1..=taps).map(|n| format!("{label} {n}")).collect();
         let last = format!("{says} {taps}{end}");
-        let text = format!("name: {name}\nsteps:\n  - open: /{page}\n  - act: {}\n  - expect: {{ text: {last} }}\n", names.join(", "));
+        let text = format!(
+            "name: {name}\nsteps:\n  - open: /{page}\n  - act: {}\n  - expect: {{ text: {last} }}\n",
+            names.join(", ")
+        );
         let flow = parse(&format!("flows/{name}.yaml"), &text).unwrap();
         let trace = trace(&base, page, role, &names, says, end);
         // The first of ours records, the first of theirs warms the caches.

@@ -64,7 +64,10 @@ pub const FORMATS: &[Format] = &[
         "proposals",
         "targets that a model found anew: .agent-test/proposals/{id}.json",
     ),
-    Format::of::<crate::flow::recording::Entry>("recording", "the recording of a goal step: .agent-test/cache/{key}.json"),
+    Format::of::<crate::flow::recording::Entry>(
+        "recording",
+        "the recording of a goal step: .agent-test/cache/{key}.json",
+    ),
     Format::of::<crate::maze::RouteReport>(
         "route-report",
         "the maze map of one route: monkey-test-reports/{slug}.json",

@@ -23,7 +23,8 @@ fn checkout(path: &str, mode: &str) -> Option<String> {
         "renamed again" => "Use code",
         _ => "Apply",
     };
-    let out = if mode == "dead" { "" } else { "if (document.getElementById('code').value === 'SUMMER') say('10% off')" };
+    let out =
+        if mode == "dead" { "" } else { "if (document.getElementById('code').value === 'SUMMER') say('10% off')" };
     Some(format!(
         "<h1>Checkout</h1><label>Discount code <input id=code></label> <button onclick=\"did('{label}'); {out}\">{label}</button><p role=status id=out></p>"
     ))
@@ -60,7 +61,11 @@ fn the_story_of_the_discount_code() {
     let first = ModelServer::start(&[TYPE, Reply::Move("tap", Some("Apply"), None), DONE]);
     let report = run(&lab, &sandbox, &first, "openai_compatible", RW).exits(0).json();
     let cache = step(&report, 2)["cache"].clone();
-    assert_eq!((&cache["mode"], &cache["reason"], &cache["write"]), (&"missed".into(), &"no-entry".into(), &"saved".into()), "{report:#}");
+    assert_eq!(
+        (&cache["mode"], &cache["reason"], &cache["write"]),
+        (&"missed".into(), &"no-entry".into(), &"saved".into()),
+        "{report:#}"
+    );
     assert!(!first.asked()[0].words().contains("Cached replay"), "a miss gives no notice");
     // The second one replays with no model call.
     let silent = ModelServer::start(&[DONE]);
@@ -75,7 +80,11 @@ fn the_story_of_the_discount_code() {
     let report = run(&lab, &sandbox, &third, "openai_compatible", RW).exits(0).json();
     let told = step(&report, 2);
     let cache = &told["cache"];
-    assert_eq!((&cache["mode"], &cache["reason"], &cache["write"]), (&"agent-concluded".into(), &"target-not-found".into(), &"saved".into()), "{report:#}");
+    assert_eq!(
+        (&cache["mode"], &cache["reason"], &cache["write"]),
+        (&"agent-concluded".into(), &"target-not-found".into(), &"saved".into()),
+        "{report:#}"
+    );
     assert_eq!((cache["replayedActions"].as_u64(), cache["totalActions"].as_u64()), (Some(1), Some(2)));
     assert_eq!(cache["detail"], "at action 2 of 2, tap button \"Apply\"");
     assert_eq!(told["healDiff"]["newControls"][0], "button \"Redeem\"");
@@ -93,7 +102,8 @@ fn the_story_of_the_discount_code() {
     lab.set("renamed again");
     let entry = format!(".agent-test/cache/{}", names(&sandbox, ".agent-test/cache")[0]);
     let before = sandbox.read(&entry);
-    let report = run(&lab, &sandbox, &silent, "openai_compatible", &["--cache", "read-write", "--strict-cache"]).exits(2).json();
+    let report =
+        run(&lab, &sandbox, &silent, "openai_compatible", &["--cache", "read-write", "--strict-cache"]).exits(2).json();
     let told = step(&report, 2);
     assert_eq!((&told["code"], silent.calls()), (&"REPLAY_STALE".into(), 0), "{report:#}");
     assert!(told["error"].as_str().unwrap().contains("--strict-cache"), "{told:#}");
@@ -123,7 +133,11 @@ fn every_provider_finishes_the_same_hand_off() {
     for provider in ["openai", "anthropic", "gemini", "openai_compatible"] {
         let model = ModelServer::start(&[Reply::Move("tap", Some("Redeem"), None), DONE]);
         let report = run(&lab, &sandbox, &model, provider, &["--cache", "read-only"]).exits(0).json();
-        assert_eq!((&step(&report, 2)["cache"]["mode"], model.calls()), (&"agent-concluded".into(), 2), "{provider}: {report:#}");
+        assert_eq!(
+            (&step(&report, 2)["cache"]["mode"], model.calls()),
+            (&"agent-concluded".into(), 2),
+            "{provider}: {report:#}"
+        );
         assert!(model.asked()[0].words().contains("after 1 of 2 recorded actions"), "{provider}");
     }
 }
@@ -258,11 +272,26 @@ fn every_kind_of_action_replays_in_frames_and_shadow_too() {
     let sandbox = Sandbox::new();
     sandbox.write("photo.txt", "x");
     let moves = "type 'Ada' into 'Name'; select 'Large' in 'Size'; check 'News'; upload 'photo.txt' to 'Photo'; double_tap 'Twice'; hover 'Over'; secondary_tap 'Menu'; press 'Enter' in 'Find'; drag 'Card' to 'Bin'; tap 'Inside'; tap 'Deep'";
-    sandbox.write("flows/bench.yaml", &format!("steps:\n  - open: /bench\n  - act: \"{moves}\"\n  - expect: {{ text: deep }}\n"));
+    sandbox.write(
+        "flows/bench.yaml",
+        &format!("steps:\n  - open: /bench\n  - act: \"{moves}\"\n  - expect: {{ text: deep }}\n"),
+    );
     let model = ModelServer::start(&[Reply::Make(by_goal)]);
     run(&lab, &sandbox, &model, "openai", RW).exits(0);
     let first = lab.pressed();
-    let expected = ["named Ada", "size Large", "news true", "file photo.txt", "doubled", "hovered", "context", "entered", "dropped card", "framed", "deep"];
+    let expected = [
+        "named Ada",
+        "size Large",
+        "news true",
+        "file photo.txt",
+        "doubled",
+        "hovered",
+        "context",
+        "entered",
+        "dropped card",
+        "framed",
+        "deep",
+    ];
     for line in expected {
         assert!(first.iter().any(|done| done == line), "{line}: {first:?}");
     }
@@ -316,7 +345,11 @@ fn marked_parameters_are_slots_and_secrets_are_names() {
     assert_eq!(lab.pressed(), [secret.len().to_string()]);
     assert!(!report.to_string().contains(secret));
     let missing = lab.run_alone(&sandbox, RW).exits(2);
-    assert!(missing.stderr.contains("AGENT_TEST_SECRET_PIN") || missing.stdout.contains("AGENT_TEST_SECRET_PIN"), "{}", missing.stderr);
+    assert!(
+        missing.stderr.contains("AGENT_TEST_SECRET_PIN") || missing.stdout.contains("AGENT_TEST_SECRET_PIN"),
+        "{}",
+        missing.stderr
+    );
 }
 
 #[test]
@@ -327,7 +360,12 @@ fn junit_and_a_retry_tell_what_happened() {
     let report = lab.run_alone(&sandbox, &["--junit", "out.xml", "--cache", "read-only"]).exits(1).json();
     assert_eq!(report["exitCode"], 1);
     let xml = sandbox.read("out.xml");
-    assert!(xml.contains("EXPECT_FAILED") && xml.contains("applies a discount code") && xml.contains("cache: replayed all 2"), "{xml}");
+    assert!(
+        xml.contains("EXPECT_FAILED")
+            && xml.contains("applies a discount code")
+            && xml.contains("cache: replayed all 2"),
+        "{xml}"
+    );
     let model = ModelServer::start(&[TYPE, Reply::Move("tap", Some("Apply"), None), DONE]);
     let report = run(&lab, &sandbox, &model, "openai", &["--retries", "1", "--cache", "read-only"]).exits(1).json();
     let second: &Value = &report["flows"][0]["attempts"][1]["steps"][1]["cache"];
@@ -338,7 +376,12 @@ fn junit_and_a_retry_tell_what_happened() {
 fn words_are_judged_and_values_read() {
     let (lab, sandbox) = shop();
     sandbox.write("flows/discount.yaml", "steps:\n  - open: /checkout\n  - extract: { title: { role: heading } }\n  - assert: the page is titled {{title}}\n  - wait_for: the page is ready\n  - extract: { code: the code }\n  - expect: { role: heading, text: \"{{code}}\" }\n");
-    let model = ModelServer::start(&[Reply::Say("{\"holds\":true,\"reason\":\"yes\"}"), Reply::Say("{\"holds\":false,\"reason\":\"not yet\"}"), Reply::Say("{\"holds\":true,\"reason\":\"now\"}"), Reply::Say("{\"value\":\"Checkout\"}")]);
+    let model = ModelServer::start(&[
+        Reply::Say("{\"holds\":true,\"reason\":\"yes\"}"),
+        Reply::Say("{\"holds\":false,\"reason\":\"not yet\"}"),
+        Reply::Say("{\"holds\":true,\"reason\":\"now\"}"),
+        Reply::Say("{\"value\":\"Checkout\"}"),
+    ]);
     run(&lab, &sandbox, &model, "openai", &[]).exits(0);
     assert!(model.asked()[0].words().contains("the page is titled Checkout"));
     assert_eq!(model.calls(), 4);
@@ -361,7 +404,11 @@ fn the_cache_is_listed_explained_pruned_and_taken_over() {
     // A word of the goal changes: the recording is found, and taken over.
     sandbox.write("flows/discount.yaml", &FLOW.replace("apply the", "use the"));
     let told = sandbox.run(&["cache", "explain", "flows", "--json"]).exits(0).json();
-    assert_eq!((&told["steps"][0]["reason"], &told["steps"][0]["orphan"]), (&"no-entry".into(), &key.as_str().into()), "{told:#}");
+    assert_eq!(
+        (&told["steps"][0]["reason"], &told["steps"][0]["orphan"]),
+        (&"no-entry".into(), &key.as_str().into()),
+        "{told:#}"
+    );
     let dry = sandbox.run(&["cache", "prune", "flows", "--dry-run"]).exits(0).stdout;
     assert!(dry.starts_with("1 recording would go"), "{dry}");
     sandbox.run(&["cache", "rekey", &key, "flows/discount.yaml", "2"]).exits(0);

@@ -88,7 +88,10 @@ fn page(path: &str, mode: &str) -> Option<String> {
 
 fn steps(report: &Value) -> BTreeMap<String, Value> {
     let flows = report["flows"].as_array().unwrap();
-    flows.iter().map(|flow| (flow["name"].as_str().unwrap().to_owned(), flow["attempts"][0]["steps"][1].clone())).collect()
+    flows
+        .iter()
+        .map(|flow| (flow["name"].as_str().unwrap().to_owned(), flow["attempts"][0]["steps"][1].clone()))
+        .collect()
 }
 
 #[test]
@@ -96,11 +99,15 @@ fn what_drifted_is_replayed_exactly_or_handed_off_and_nothing_wrong_is_ever_pres
     let lab = Lab::start(page);
     let sandbox = Sandbox::new();
     for drift in DRIFTS {
-        let flow = format!("steps:\n  - open: /lab/{}\n  - act: \"{}\"\n  - expect: {{ role: heading, text: Lab }}\n", drift.name, drift.goal);
+        let flow = format!(
+            "steps:\n  - open: /lab/{}\n  - act: \"{}\"\n  - expect: {{ role: heading, text: Lab }}\n",
+            drift.name, drift.goal
+        );
         sandbox.write(&format!("flows/{}.yaml", drift.name), &flow);
     }
     let model = ModelServer::start(&[Reply::Make(by_goal)]);
-    let recording: Answer = model.command(&sandbox, "openai", &lab.arguments(&["--cache", "read-write"])).output().unwrap().into();
+    let recording: Answer =
+        model.command(&sandbox, "openai", &lab.arguments(&["--cache", "read-write"])).output().unwrap().into();
     let report = recording.exits(0).json();
     for (name, step) in steps(&report) {
         assert_eq!(step["cache"]["write"], "saved", "{name}: {step:#}");
@@ -118,7 +125,8 @@ fn what_drifted_is_replayed_exactly_or_handed_off_and_nothing_wrong_is_ever_pres
         let arguments = ["flow", &file, "--json", "--base-url", &lab.url, "--fast-miss", "--cache", "read-only"];
         let step = steps(&sandbox.run(&arguments).json()).remove(drift.name).unwrap();
         let cache = &step["cache"];
-        let comes = if cache["mode"] == "self-finalized" { "replayed" } else { cache["reason"].as_str().unwrap_or("nothing") };
+        let comes =
+            if cache["mode"] == "self-finalized" { "replayed" } else { cache["reason"].as_str().unwrap_or("nothing") };
         let bad: Vec<String> = lab.pressed().into_iter().filter(|what| !drift.may.contains(&what.as_str())).collect();
         println!("{:<18} {comes:<18} {}", drift.name, bad.join(", "));
         wrong += bad.len();

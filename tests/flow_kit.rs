@@ -107,7 +107,8 @@ pub fn step(report: &Value, number: usize) -> Value {
 /// Files below a directory of the project.
 pub fn names(sandbox: &Sandbox, directory: &str) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(sandbox.file(directory)) else { return Vec::new() };
-    let mut names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }

@@ -51,7 +51,10 @@ impl Client {
     /// A tool's answer as text, and whether it is an error.
     fn call(&mut self, tool: &str, arguments: Value) -> (String, bool) {
         let result = self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
-        (result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned(), result["isError"] == true)
+        (
+            result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned(),
+            result["isError"] == true,
+        )
     }
 }
 
@@ -75,12 +78,14 @@ fn a_client_gets_the_hand_off_acts_and_is_recorded() {
     let sandbox = Sandbox::new();
     sandbox.write("flows/a.yaml", "steps:\n  - open: /checkout\n  - act: \"type 'SUMMER' into 'Code'; tap 'Apply'\"\n  - expect: { role: status, text: 10% off }\n");
     let model = ModelServer::start(&[Reply::Make(by_goal)]);
-    let first: Answer = model.command(&sandbox, "openai", &lab.arguments(&["--cache", "read-write"])).output().unwrap().into();
+    let first: Answer =
+        model.command(&sandbox, "openai", &lab.arguments(&["--cache", "read-write"])).output().unwrap().into();
     first.exits(0);
     lab.set("renamed");
     let mut client = Client::start(&sandbox, &lab);
     let tools = client.request("tools/list", json!({}));
-    let mut listed: Vec<&str> = tools["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let mut listed: Vec<&str> =
+        tools["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     listed.sort_unstable();
     assert_eq!(listed, ["done", "flow", "move", "press", "screen", "select", "tap", "type"]);
     let (told, error) = client.call("flow", json!({ "files": ["flows"], "fast_miss": true }));
@@ -94,7 +99,10 @@ fn a_client_gets_the_hand_off_acts_and_is_recorded() {
     let (told, error) = client.call("tap", json!({ "number": number }));
     assert!(!error && told.contains("10% off"), "{told}");
     let (told, error) = client.call("done", json!({ "passed": true, "reason": "the discount shows" }));
-    assert!(!error && told.contains("passed a") && told.contains("1 handed off") && told.contains("exit code 0"), "{told}");
+    assert!(
+        !error && told.contains("passed a") && told.contains("1 handed off") && told.contains("exit code 0"),
+        "{told}"
+    );
     assert_eq!(lab.pressed().last().map(String::as_str), Some("Redeem"));
     assert_eq!(names(&sandbox, ".agent-test/cache-proposals").len(), 1, "read-only in CI: proposed");
     assert!(client.call("tap", json!({ "number": 1 })).1, "no step waits any more");

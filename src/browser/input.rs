@@ -50,14 +50,7 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError::Hung`] when the page does not answer, [`SessionError::Cdp`].
-    pub async fn press(
-        &self,
-        x: f64,
-        y: f64,
-        button: Button,
-        times: u32,
-        hold_ms: u64,
-    ) -> Result<(), SessionError> {
+    pub async fn press(&self, x: f64, y: f64, button: Button, times: u32, hold_ms: u64) -> Result<(), SessionError> {
         for count in 1..=times {
             for kind in ["mousePressed", "mouseReleased"] {
                 if !self.button_event(kind, x, y, button, count).await? {
@@ -94,14 +87,7 @@ impl Session {
     }
 
     /// Gives back whether the page is still there.
-    async fn button_event(
-        &self,
-        kind: &str,
-        x: f64,
-        y: f64,
-        button: Button,
-        count: u32,
-    ) -> Result<bool, SessionError> {
+    async fn button_event(&self, kind: &str, x: f64, y: f64, button: Button, count: u32) -> Result<bool, SessionError> {
         let params = json!({ "type": kind, "x": x, "y": y, "button": button.word(), "clickCount": count });
         // A page that blocks its main thread in the handler answers late or never; the wait that follows tells.
         match self.page_call("Input.dispatchMouseEvent", params).await {

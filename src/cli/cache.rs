@@ -78,7 +78,8 @@ pub(crate) enum Command {
 pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> {
     let store = CacheStore::new(&context.project);
     let now = context.clock.now();
-    let flows = |files: &[PathBuf]| load(&context.project, &files.iter().map(|file| context.file(file)).collect::<Vec<_>>());
+    let flows =
+        |files: &[PathBuf]| load(&context.project, &files.iter().map(|file| context.file(file)).collect::<Vec<_>>());
     let no_params = BTreeMap::new();
     match command {
         Command::Ls => {
@@ -86,9 +87,18 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             let lines: Vec<String> = rows
                 .iter()
                 .map(|row| {
-                    let age = row.created_at.map_or_else(|| "-".to_owned(), |at| format!("{} d", (now - at).num_days()));
+                    let age =
+                        row.created_at.map_or_else(|| "-".to_owned(), |at| format!("{} d", (now - at).num_days()));
                     let problem = row.problem.as_ref().map(|why| format!("  ({why})")).unwrap_or_default();
-                    format!("{}  {:>5}  {:>2} actions  {}  {}  {}{problem}", &row.key[..12], age, row.actions, row.target, row.test, row.instruction)
+                    format!(
+                        "{}  {:>5}  {:>2} actions  {}  {}  {}{problem}",
+                        &row.key[..12],
+                        age,
+                        row.actions,
+                        row.target,
+                        row.test,
+                        row.instruction
+                    )
                 })
                 .collect();
             let lines = if lines.is_empty() { "no recordings".to_owned() } else { lines.join("\n") };
@@ -104,7 +114,11 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
                 counted(rows.len(), "recording"),
                 counted(proposed, "proposal")
             );
-            let drifting: Vec<_> = rows.iter().filter(|row| row.healed > 0).map(|row| json!({ "key": row.key, "healed": row.healed })).collect();
+            let drifting: Vec<_> = rows
+                .iter()
+                .filter(|row| row.healed > 0)
+                .map(|row| json!({ "key": row.key, "healed": row.healed }))
+                .collect();
             context.answer(json!({ "recordings": rows.len(), "bytes": bytes, "healed": healed, "drifting": drifting, "quarantined": quarantined, "proposed": proposed }), text)
         }
         Command::Show { key } => {
@@ -124,15 +138,25 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
                 (Some(proposal), Some(now)) => ("proposal", difference(&now, &proposal)),
                 (Some(proposal), None) => ("proposal", difference(&empty(&proposal), &proposal)),
                 (None, now) => {
-                    let old = kept.iter().find(|kept| kept.key == key).map(|kept| Entry::parse_for_people(kept.content.as_bytes()));
+                    let old = kept
+                        .iter()
+                        .find(|kept| kept.key == key)
+                        .map(|kept| Entry::parse_for_people(kept.content.as_bytes()));
                     match (old, now) {
                         (Some(Ok(old)), Some(now)) => ("quarantine", difference(&old, &now)),
                         (Some(Ok(old)), None) => ("quarantine", difference(&old, &empty(&old))),
-                        _ => return Err(FlowError::Key(format!("what lies in quarantine under {key} cannot be read")).into()),
+                        _ => {
+                            return Err(
+                                FlowError::Key(format!("what lies in quarantine under {key} cannot be read")).into()
+                            );
+                        }
                     }
                 }
             };
-            context.answer(json!({ "key": key, "against": title, "lines": lines }), format!("{title} {key}\n{}", lines.join("\n")))
+            context.answer(
+                json!({ "key": key, "against": title, "lines": lines }),
+                format!("{title} {key}\n{}", lines.join("\n")),
+            )
         }
         Command::Explain { files } => {
             let told = explain(&store, &flows(&files)?, &no_params, None)?;
@@ -140,7 +164,14 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
                 .iter()
                 .map(|one| {
                     let word = one.reason.map_or("replays", crate::flow::recording::Reason::word);
-                    format!("{word:<13} {}, step {}: {}\n              {} ({})", one.file, one.step, one.instruction, one.detail, &one.key[..12])
+                    format!(
+                        "{word:<13} {}, step {}: {}\n              {} ({})",
+                        one.file,
+                        one.step,
+                        one.instruction,
+                        one.detail,
+                        &one.key[..12]
+                    )
                 })
                 .collect();
             context.answer(json!({ "steps": told }), lines.join("\n"))
@@ -157,7 +188,10 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             let lines: Vec<String> = pruned.iter().map(|(key, words)| format!("{}  {words}", &key[..12])).collect();
             let keys: Vec<&String> = pruned.iter().map(|(key, _)| key).collect();
             let word = if dry_run { "would go" } else { "in quarantine" };
-            context.answer(json!({ "pruned": keys, "dryRun": dry_run }), format!("{} {word}\n{}", counted(pruned.len(), "recording"), lines.join("\n")))
+            context.answer(
+                json!({ "pruned": keys, "dryRun": dry_run }),
+                format!("{} {word}\n{}", counted(pruned.len(), "recording"), lines.join("\n")),
+            )
         }
         Command::Rekey { key, file, step } => {
             let old = named(&store.keys()?, &key)?;
@@ -169,13 +203,19 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             let entry = Entry { recorded_for: new.step.clone(), ..entry(&store, &old)? };
             let new = new.digest();
             if new == old || !store.rekey(&old, &new, &entry)? {
-                return Err(FlowError::Key(format!("nothing was changed: a recording stands under {new} already")).into());
+                return Err(
+                    FlowError::Key(format!("nothing was changed: a recording stands under {new} already")).into()
+                );
             }
             context.answer(json!({ "from": old, "to": new }), format!("{} is now {}", &old[..12], &new[..12]))
         }
         Command::Apply { keys } => {
             let all = store.proposed()?;
-            let chosen = if keys.is_empty() { all.clone() } else { keys.iter().map(|key| named(&all, key)).collect::<Result<_, _>>()? };
+            let chosen = if keys.is_empty() {
+                all.clone()
+            } else {
+                keys.iter().map(|key| named(&all, key)).collect::<Result<_, _>>()?
+            };
             let mut applied = Vec::new();
             for key in chosen {
                 if store.apply(&key, now)? {
@@ -187,8 +227,12 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         }
         Command::Undo { key: None } => {
             let kept = store.quarantined()?;
-            let lines: Vec<String> = kept.iter().map(|kept| format!("{}  {}  {}", &kept.key[..12], kept.at.format("%Y-%m-%d %H:%M"), kept.reason)).collect();
-            let rows: Vec<_> = kept.iter().map(|kept| json!({ "key": kept.key, "reason": kept.reason, "at": kept.at })).collect();
+            let lines: Vec<String> = kept
+                .iter()
+                .map(|kept| format!("{}  {}  {}", &kept.key[..12], kept.at.format("%Y-%m-%d %H:%M"), kept.reason))
+                .collect();
+            let rows: Vec<_> =
+                kept.iter().map(|kept| json!({ "key": kept.key, "reason": kept.reason, "at": kept.at })).collect();
             let text = if lines.is_empty() { "nothing is in quarantine".to_owned() } else { lines.join("\n") };
             context.answer(json!({ "quarantined": rows }), text)
         }
@@ -196,8 +240,13 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             let keys: Vec<String> = store.quarantined()?.into_iter().map(|kept| kept.key).collect();
             let key = named(&keys, &key)?;
             match store.undo(&key)? {
-                Some(kept) => context.answer(json!({ "key": key, "reason": kept.reason }), format!("{} is back; it had gone because {}", &key[..12], kept.reason)),
-                None => Err(FlowError::Key(format!("a newer recording stands under {key}; it was not replaced")).into()),
+                Some(kept) => context.answer(
+                    json!({ "key": key, "reason": kept.reason }),
+                    format!("{} is back; it had gone because {}", &key[..12], kept.reason),
+                ),
+                None => {
+                    Err(FlowError::Key(format!("a newer recording stands under {key}; it was not replaced")).into())
+                }
             }
         }
         Command::Clear => {
@@ -206,7 +255,10 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
                 let Some(stored) = store.read(&key)? else { continue };
                 cleared += usize::from(store.evict(&key, &stored.digest, "all were cleared", now)?);
             }
-            context.answer(json!({ "cleared": cleared }), format!("{} in quarantine; `agent-test cache undo KEY` brings one back", counted(cleared, "recording")))
+            context.answer(
+                json!({ "cleared": cleared }),
+                format!("{} in quarantine; `agent-test cache undo KEY` brings one back", counted(cleared, "recording")),
+            )
         }
     }
 }

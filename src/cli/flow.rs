@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::Context;
 use super::engine::EngineArgs;
 use super::model::ModelArgs;
 use super::progress::Progress;
 use super::rerun::interrupted;
 use super::signals::stop_on_signal;
-use super::Context;
 use crate::exit::{Exit, Failure};
 use crate::flow::{Agent, FlowOptions, Mode, ModelAgent, Runner, load};
 use crate::llm::{LlmError, Model};
@@ -143,7 +143,11 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         if args.suggest {
             let steps = flow.attempts.iter().flat_map(|attempt| &attempt.steps);
             for step in steps.filter(|step| step.suggest.is_some()) {
-                text.push_str(&format!("  after step {}: {}\n", step.number, step.suggest.as_deref().unwrap_or_default()));
+                text.push_str(&format!(
+                    "  after step {}: {}\n",
+                    step.number,
+                    step.suggest.as_deref().unwrap_or_default()
+                ));
             }
         }
     }

@@ -11,7 +11,7 @@ use url::Url;
 use super::error::FlowError;
 use super::file::{Does, Flow};
 use super::params::{Secrets, Values};
-use super::recording::{CacheStore, Entry, RecordedAction, Reason, StepKey, Stored};
+use super::recording::{CacheStore, Entry, Reason, RecordedAction, StepKey, Stored};
 use super::run::step_key;
 
 /// One recording in a list.
@@ -61,7 +61,17 @@ pub fn rows(store: &CacheStore) -> Result<Vec<Row>, FlowError> {
                 healed: entry.healed_from.len(),
                 problem: entry.truncated.map(|why| format!("only documents: {why}")),
             },
-            Err(why) => Row { key, test: String::new(), target: String::new(), instruction: String::new(), created_at: None, actions: 0, bytes: size, healed: 0, problem: Some(why) },
+            Err(why) => Row {
+                key,
+                test: String::new(),
+                target: String::new(),
+                instruction: String::new(),
+                created_at: None,
+                actions: 0,
+                bytes: size,
+                healed: 0,
+                problem: Some(why),
+            },
         });
     }
     rows.sort_by(|a, b| (&a.test, &a.instruction).cmp(&(&b.test, &b.instruction)));
@@ -89,7 +99,8 @@ pub fn named(keys: &[String], prefix: &str) -> Result<String, FlowError> {
 /// [`FlowError::Key`] when it cannot be read.
 pub fn entry(store: &CacheStore, key: &str) -> Result<Entry, FlowError> {
     let stored = store.read(key)?.ok_or_else(|| FlowError::Key(format!("there is no recording {key}")))?;
-    Entry::parse_for_people(&stored.bytes).map_err(|why| FlowError::Key(format!("the recording {key} cannot be used: {why}")))
+    Entry::parse_for_people(&stored.bytes)
+        .map_err(|why| FlowError::Key(format!("the recording {key} cannot be used: {why}")))
 }
 
 /// A recording for people: what it does, and what proves its end.
@@ -118,7 +129,8 @@ pub fn text(entry: &Entry) -> String {
 /// What a recording does and checks, one line each.
 #[must_use]
 pub fn lines(entry: &Entry) -> Vec<String> {
-    let actions = (1..).zip(&entry.actions).map(|(number, action)| format!("{number}. {}", RecordedAction::line(action)));
+    let actions =
+        (1..).zip(&entry.actions).map(|(number, action)| format!("{number}. {}", RecordedAction::line(action)));
     let came = entry.end_anchors.iter().map(|anchor| format!("came: {}", anchor.describe()));
     let went = entry.gone_anchors.iter().map(|anchor| format!("went: {}", anchor.describe()));
     let end = entry.end_path.iter().map(|path| format!("ends on {path}"));
@@ -129,7 +141,8 @@ pub fn lines(entry: &Entry) -> Vec<String> {
 #[must_use]
 pub fn difference(old: &Entry, new: &Entry) -> Vec<String> {
     let (old, new) = (lines(old), lines(new));
-    let mut all: Vec<String> = old.iter().map(|line| format!("{} {line}", if new.contains(line) { ' ' } else { '-' })).collect();
+    let mut all: Vec<String> =
+        old.iter().map(|line| format!("{} {line}", if new.contains(line) { ' ' } else { '-' })).collect();
     all.extend(new.iter().filter(|line| !old.contains(line)).map(|line| format!("+ {line}")));
     all
 }
@@ -162,9 +175,18 @@ pub struct Explained {
 ///
 /// # Errors
 /// The parameter that does not fit.
-pub fn keys_of(flow: &Flow, params: &BTreeMap<String, String>, secrets: &Secrets) -> Result<Vec<(usize, StepKey)>, FlowError> {
-    let own = params.iter().filter(|(name, _)| flow.params.contains_key(*name)).map(|(name, value)| (name.clone(), value.clone())).collect();
-    let values = Values::new(&flow.params, &own, "run").map_err(|name| FlowError::NoParam { flow: flow.name.clone(), name })?;
+pub fn keys_of(
+    flow: &Flow,
+    params: &BTreeMap<String, String>,
+    secrets: &Secrets,
+) -> Result<Vec<(usize, StepKey)>, FlowError> {
+    let own = params
+        .iter()
+        .filter(|(name, _)| flow.params.contains_key(*name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let values =
+        Values::new(&flow.params, &own, "run").map_err(|name| FlowError::NoParam { flow: flow.name.clone(), name })?;
     let steps = flow.steps.iter().enumerate().filter_map(|(at, step)| match &step.does {
         Does::Act(words) => Some((at + 1, step_key(flow, &values, secrets, at, words))),
         _ => None,
@@ -176,7 +198,12 @@ pub fn keys_of(flow: &Flow, params: &BTreeMap<String, String>, secrets: &Secrets
 ///
 /// # Errors
 /// [`FlowError::Store`], [`FlowError::NoParam`].
-pub fn explain(store: &CacheStore, flows: &[Flow], params: &BTreeMap<String, String>, base: Option<&Url>) -> Result<Vec<Explained>, FlowError> {
+pub fn explain(
+    store: &CacheStore,
+    flows: &[Flow],
+    params: &BTreeMap<String, String>,
+    base: Option<&Url>,
+) -> Result<Vec<Explained>, FlowError> {
     let all = orphans(store, flows, params)?;
     let nowhere = Url::parse("http://application.invalid/").map_err(|error| FlowError::Key(error.to_string()))?;
     let base = base.unwrap_or(&nowhere);
@@ -192,19 +219,43 @@ pub fn explain(store: &CacheStore, flows: &[Flow], params: &BTreeMap<String, Str
                     Ok(Entry { truncated: Some(why), .. }) => (Some(Reason::Truncated), why),
                     Ok(entry) => match entry.actions.iter().find(|action| action.derived.is_some()) {
                         Some(gap) => (Some(Reason::Gap), format!("it replays up to: {}", gap.line())),
-                        None => (None, format!("{} actions, begins on {}", entry.actions.len(), entry.start_path.as_deref().unwrap_or("-"))),
+                        None => (
+                            None,
+                            format!(
+                                "{} actions, begins on {}",
+                                entry.actions.len(),
+                                entry.start_path.as_deref().unwrap_or("-")
+                            ),
+                        ),
                     },
                 },
             };
-            let orphan = if reason == Some(Reason::NoEntry) { all.iter().find(|(_, entry)| belongs(entry, &key)).map(|(other, _)| other.clone()) } else { None };
+            let orphan = if reason == Some(Reason::NoEntry) {
+                all.iter().find(|(_, entry)| belongs(entry, &key)).map(|(other, _)| other.clone())
+            } else {
+                None
+            };
             let detail = match &orphan {
                 Some(other) => {
-                    let was = all.iter().find(|(key, _)| key == other).map(|(_, entry)| entry.recorded_for.instruction.clone()).unwrap_or_default();
+                    let was = all
+                        .iter()
+                        .find(|(key, _)| key == other)
+                        .map(|(_, entry)| entry.recorded_for.instruction.clone())
+                        .unwrap_or_default();
                     format!("{detail}; {other} was recorded for \"{was}\" of the same flow")
                 }
                 None => detail,
             };
-            told.push(Explained { file: flow.file.clone(), step, instruction: key.step.instruction.clone(), key: digest, replays: reason.is_none(), reason, detail, orphan });
+            told.push(Explained {
+                file: flow.file.clone(),
+                step,
+                instruction: key.step.instruction.clone(),
+                key: digest,
+                replays: reason.is_none(),
+                reason,
+                detail,
+                orphan,
+            });
         }
     }
     Ok(told)
@@ -213,14 +264,19 @@ pub fn explain(store: &CacheStore, flows: &[Flow], params: &BTreeMap<String, Str
 /// Whether an orphan may be an earlier recording of this step: the same file, or the same words.
 fn belongs(entry: &Entry, key: &StepKey) -> bool {
     let file = |id: &str| id.split('#').next().unwrap_or_default().to_owned();
-    file(&entry.recorded_for.test_id) == file(&key.step.test_id) || entry.recorded_for.instruction_digest == key.step.instruction_digest
+    file(&entry.recorded_for.test_id) == file(&key.step.test_id)
+        || entry.recorded_for.instruction_digest == key.step.instruction_digest
 }
 
 /// Recordings that belong to no goal step of these flows.
 ///
 /// # Errors
 /// [`FlowError::Store`], [`FlowError::NoParam`].
-pub fn orphans(store: &CacheStore, flows: &[Flow], params: &BTreeMap<String, String>) -> Result<Vec<(String, Entry)>, FlowError> {
+pub fn orphans(
+    store: &CacheStore,
+    flows: &[Flow],
+    params: &BTreeMap<String, String>,
+) -> Result<Vec<(String, Entry)>, FlowError> {
     let mut used = Vec::new();
     for flow in flows {
         used.extend(keys_of(flow, params, &Secrets::default())?.into_iter().map(|(_, key)| key.digest()));

@@ -65,7 +65,9 @@ impl Explain for FlowError {
             Self::File { .. } => Some("`agent-test schema flow` prints what a flow file may hold".to_owned()),
             Self::NoFlow(_) => Some("name YAML files, or a directory with some".to_owned()),
             Self::NoParam { .. } => Some("add it below `params` in the flow file".to_owned()),
-            Self::NoSecret { variable, .. } => Some(format!("set {variable}; a secret is read from the environment only")),
+            Self::NoSecret { variable, .. } => {
+                Some(format!("set {variable}; a secret is read from the environment only"))
+            }
             Self::Stage(_) => None,
             Self::Store(error) => error.hint(),
             Self::Key(_) => Some("`agent-test cache ls` lists the recordings".to_owned()),

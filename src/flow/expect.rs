@@ -34,7 +34,10 @@ fn fits(expect: &Expect, node: &SceneNode) -> bool {
 pub fn shows(expect: &Expect, scene: &Scene, base: &Url) -> Result<(), String> {
     if let Some(wanted) = &expect.url {
         let now = place(&scene.look.url, base);
-        let wanted = base.join(wanted).map_or_else(|_| wanted.clone(), |url| place(url.as_str(), base)).replace("%7Bid%7D", "{id}");
+        let wanted = base
+            .join(wanted)
+            .map_or_else(|_| wanted.clone(), |url| place(url.as_str(), base))
+            .replace("%7Bid%7D", "{id}");
         if now != wanted {
             return Err(format!("the address is {now}, expected {wanted}"));
         }
@@ -54,9 +57,19 @@ pub fn shows(expect: &Expect, scene: &Scene, base: &Url) -> Result<(), String> {
     if ok {
         return Ok(());
     }
-    let near: Vec<String> = scene.nodes.iter().filter(|node| expect.role.as_ref().is_some_and(|role| *role == node.role)).take(3).map(SceneNode::describe).collect();
+    let near: Vec<String> = scene
+        .nodes
+        .iter()
+        .filter(|node| expect.role.as_ref().is_some_and(|role| *role == node.role))
+        .take(3)
+        .map(SceneNode::describe)
+        .collect();
     let near = if near.is_empty() || found > 0 { String::new() } else { format!("; there is {}", near.join(", ")) };
-    Err(format!("{} on the screen, expected {}{near}", if found == 0 { "it is not".to_owned() } else { format!("it is {found} times") }, expect.describe()))
+    Err(format!(
+        "{} on the screen, expected {}{near}",
+        if found == 0 { "it is not".to_owned() } else { format!("it is {found} times") },
+        expect.describe()
+    ))
 }
 
 #[cfg(test)]
@@ -65,7 +78,10 @@ mod tests {
 
     fn scene() -> Scene {
         let node = |role: &str, text: &str| SceneNode { role: role.into(), text: text.into(), ..SceneNode::default() };
-        let mut scene = Scene { nodes: vec![node("status", "10%  off"), node("listitem", "Milk"), node("listitem", "Bread")], ..Scene::default() };
+        let mut scene = Scene {
+            nodes: vec![node("status", "10%  off"), node("listitem", "Milk"), node("listitem", "Bread")],
+            ..Scene::default()
+        };
         scene.look.url = "http://a.b/orders/17?x=1".into();
         scene
     }
@@ -76,8 +92,12 @@ mod tests {
 
     #[test]
     fn all_that_is_given_must_hold_of_one_thing() {
-        assert_eq!(shown(Expect { role: Some("status".into()), text: Some("10% off".into()), ..Expect::default() }), Ok(()));
-        let wrong = shown(Expect { role: Some("status".into()), text: Some("20% off".into()), ..Expect::default() }).unwrap_err();
+        assert_eq!(
+            shown(Expect { role: Some("status".into()), text: Some("10% off".into()), ..Expect::default() }),
+            Ok(())
+        );
+        let wrong = shown(Expect { role: Some("status".into()), text: Some("20% off".into()), ..Expect::default() })
+            .unwrap_err();
         assert!(wrong.contains("10%  off") || wrong.contains("10% off"), "{wrong}");
         assert!(shown(Expect { role: Some("alert".into()), text: Some("Milk".into()), ..Expect::default() }).is_err());
     }

@@ -210,7 +210,8 @@ impl Does {
 
 impl Expect {
     fn texts(&self) -> Vec<&str> {
-        let all = [&self.name, &self.text, &self.contains, &self.test_id, &self.value, &self.within, &self.url, &self.title];
+        let all =
+            [&self.name, &self.text, &self.contains, &self.test_id, &self.value, &self.within, &self.url, &self.title];
         all.into_iter().flatten().map(String::as_str).collect()
     }
 
@@ -225,12 +226,27 @@ impl Expect {
     #[must_use]
     pub fn describe(&self) -> String {
         let parts = [
-            ("", &self.role), ("named ", &self.name), ("", &self.text), ("containing ", &self.contains), ("test id ", &self.test_id),
-            ("holding ", &self.value), ("in ", &self.within), ("address ", &self.url), ("title ", &self.title),
+            ("", &self.role),
+            ("named ", &self.name),
+            ("", &self.text),
+            ("containing ", &self.contains),
+            ("test id ", &self.test_id),
+            ("holding ", &self.value),
+            ("in ", &self.within),
+            ("address ", &self.url),
+            ("title ", &self.title),
         ];
         let mut words: Vec<String> = parts
             .into_iter()
-            .filter_map(|(word, value)| value.as_ref().map(|value| if word.is_empty() && Some(value) == self.role.as_ref() { value.clone() } else { format!("{word}\"{value}\"") }))
+            .filter_map(|(word, value)| {
+                value.as_ref().map(|value| {
+                    if word.is_empty() && Some(value) == self.role.as_ref() {
+                        value.clone()
+                    } else {
+                        format!("{word}\"{value}\"")
+                    }
+                })
+            })
             .collect();
         match self.checked {
             Some(true) => words.push("checked".to_owned()),
@@ -256,7 +272,12 @@ pub fn parse(file: &str, text: &str) -> Result<Flow, FlowError> {
         let at = error.location();
         let (line, column) = at.map_or((1, 1), |at| (at.line(), at.column()));
         let message = error.without_snippet().to_string();
-        FlowError::File { file: file.to_owned(), line, column, problem: message.lines().next().unwrap_or_default().to_owned() }
+        FlowError::File {
+            file: file.to_owned(),
+            line,
+            column,
+            problem: message.lines().next().unwrap_or_default().to_owned(),
+        }
     })?;
     let at = |line: u64, column: u64, problem: String| FlowError::File { file: file.to_owned(), line, column, problem };
     if read.steps.is_empty() {
@@ -273,7 +294,11 @@ pub fn parse(file: &str, text: &str) -> Result<Flow, FlowError> {
             for name in placeholders(text) {
                 if !known.contains(&name) {
                     let names = known.join("`, `");
-                    return Err(at(line, column, format!("`{{{{{name}}}}}` names no parameter, expected one of `{names}`")));
+                    return Err(at(
+                        line,
+                        column,
+                        format!("`{{{{{name}}}}}` names no parameter, expected one of `{names}`"),
+                    ));
                 }
             }
         }

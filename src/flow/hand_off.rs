@@ -29,7 +29,10 @@ impl HandOff {
             text.push_str(&format!("{number}. {}\n", one_line(action)));
         }
         let (done, of) = (self.replayed_actions.len(), self.total_actions);
-        text.push_str(&format!("Replay stopped ({}) after {done} of {of} recorded actions.\n", self.stop_reason.word()));
+        text.push_str(&format!(
+            "Replay stopped ({}) after {done} of {of} recorded actions.\n",
+            self.stop_reason.word()
+        ));
         if self.stop_reason == Reason::EndMismatch {
             text.push_str(
                 "WARNING: every recorded action ran, but the recorded result is not shown as produced by them: it is absent, or \
@@ -80,7 +83,8 @@ mod tests {
         let mismatch = record(Reason::EndMismatch).notice();
         let at = |text: &str| mismatch.find(text).unwrap();
         assert!(at("Replay stopped") < at("WARNING") && at("WARNING") < at("Continue the step"));
-        let uncertain = HandOff { uncertain_action: Some("tap button \"Pay\"".into()), ..record(Reason::ActionUncertain) }.notice();
+        let uncertain =
+            HandOff { uncertain_action: Some("tap button \"Pay\"".into()), ..record(Reason::ActionUncertain) }.notice();
         assert!(uncertain.contains("may have reached the application: tap button \"Pay\""));
         assert!(!record(Reason::TargetNotFound).notice().contains("WARNING"));
     }

@@ -24,12 +24,15 @@ pub enum Param {
     },
 }
 
-static PLACEHOLDER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}").ok());
+static PLACEHOLDER: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}").ok());
 
 /// Names of the parameters that a text uses.
 #[must_use]
 pub fn placeholders(text: &str) -> Vec<String> {
-    PLACEHOLDER.as_ref().map_or_else(Vec::new, |regex| regex.captures_iter(text).map(|found| found[1].to_owned()).collect())
+    PLACEHOLDER
+        .as_ref()
+        .map_or_else(Vec::new, |regex| regex.captures_iter(text).map(|found| found[1].to_owned()).collect())
 }
 
 /// The values of one run of a flow.
@@ -80,9 +83,12 @@ impl Values {
     /// A text as the key sees it: marked values stay slots.
     #[must_use]
     pub fn key_text(&self, text: &str) -> String {
-        self.replace(text, |name| {
-            if self.is_unique(name) { Some(slot(name, "raw")) } else { self.all.get(name).cloned() }
-        })
+        self.replace(
+            text,
+            |name| {
+                if self.is_unique(name) { Some(slot(name, "raw")) } else { self.all.get(name).cloned() }
+            },
+        )
     }
 
     fn is_unique(&self, name: &str) -> bool {
@@ -93,7 +99,11 @@ impl Values {
         PLACEHOLDER.as_ref().map_or_else(
             || text.to_owned(),
             |regex| {
-                regex.replace_all(text, |found: &regex::Captures<'_>| value(&found[1]).unwrap_or_else(|| found[0].to_owned())).into_owned()
+                regex
+                    .replace_all(text, |found: &regex::Captures<'_>| {
+                        value(&found[1]).unwrap_or_else(|| found[0].to_owned())
+                    })
+                    .into_owned()
             },
         )
     }
@@ -101,7 +111,8 @@ impl Values {
     /// Marked values with their spellings, the longest first.
     fn spellings(&self) -> Vec<(String, String)> {
         let mut all = Vec::new();
-        for (name, value) in self.all.iter().filter(|(name, value)| self.is_unique(name) && value.chars().count() >= 2) {
+        for (name, value) in self.all.iter().filter(|(name, value)| self.is_unique(name) && value.chars().count() >= 2)
+        {
             for (how, text) in spelled(value) {
                 if !all.iter().any(|(known, _): &(String, String)| *known == text) {
                     all.push((text, slot(name, how)));
@@ -115,10 +126,18 @@ impl Values {
     /// Whether two marked values cannot be told apart, or one stands in an unmarked one.
     #[must_use]
     pub fn collide(&self) -> bool {
-        let marked: Vec<&String> = self.all.iter().filter(|(name, _)| name.as_str() != "run" && self.is_unique(name)).map(|(_, value)| value).collect();
+        let marked: Vec<&String> = self
+            .all
+            .iter()
+            .filter(|(name, _)| name.as_str() != "run" && self.is_unique(name))
+            .map(|(_, value)| value)
+            .collect();
         let twice = (0..marked.len()).any(|at| marked[at + 1..].contains(&marked[at]));
         let plain = || self.all.iter().filter(|(name, _)| !self.is_unique(name)).map(|(_, value)| value);
-        twice || marked.iter().any(|value| value.chars().count() >= 2 && plain().any(|other| other.contains(value.as_str())))
+        twice
+            || marked
+                .iter()
+                .any(|value| value.chars().count() >= 2 && plain().any(|other| other.contains(value.as_str())))
     }
 
     /// A recorded text with slots in place of marked values.
@@ -164,10 +183,16 @@ fn slot(name: &str, how: &str) -> String {
 
 /// A value as it stands in texts, addresses, forms and slugs.
 fn spelled(value: &str) -> [(&'static str, String); 4] {
-    let percent = utf8_percent_encode(value, NON_ALPHANUMERIC).to_string().replace("%2D", "-").replace("%5F", "_").replace("%2E", ".").replace("%7E", "~");
+    let percent = utf8_percent_encode(value, NON_ALPHANUMERIC)
+        .to_string()
+        .replace("%2D", "-")
+        .replace("%5F", "_")
+        .replace("%2E", ".")
+        .replace("%7E", "~");
     let form = percent.replace("%20", "+");
     let words = value.to_lowercase();
-    let slug = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+    let slug =
+        words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
     [("raw", value.to_owned()), ("percent", percent), ("form", form), ("slug", slug)]
 }
 
@@ -221,7 +246,12 @@ mod tests {
     use super::*;
 
     fn values(params: &[(&str, &str, bool)]) -> Values {
-        let params = params.iter().map(|(name, value, unique)| ((*name).to_owned(), Param::Marked { default: (*value).to_owned(), unique: *unique })).collect();
+        let params = params
+            .iter()
+            .map(|(name, value, unique)| {
+                ((*name).to_owned(), Param::Marked { default: (*value).to_owned(), unique: *unique })
+            })
+            .collect();
         Values::new(&params, &BTreeMap::new(), "r1").unwrap()
     }
 

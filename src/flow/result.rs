@@ -170,8 +170,10 @@ impl FlowReport {
     /// `Cache  4 replayed · 1 handed off · 1 missed`; empty without a step that could be cached.
     #[must_use]
     pub fn cache_line(&self) -> String {
-        let parts = [(self.cache.replayed, "replayed"), (self.cache.handed_off, "handed off"), (self.cache.missed, "missed")];
-        let parts: Vec<String> = parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+        let parts =
+            [(self.cache.replayed, "replayed"), (self.cache.handed_off, "handed off"), (self.cache.missed, "missed")];
+        let parts: Vec<String> =
+            parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
         if parts.is_empty() { String::new() } else { format!("Cache  {}", parts.join(" · ")) }
     }
 
@@ -183,7 +185,11 @@ impl FlowReport {
             return String::new();
         }
         let money = usd.filter(|usd| *usd > 0.0).map(|usd| format!(", {usd:.4} USD")).unwrap_or_default();
-        format!("Saved  {}, {tokens} tokens{money}, {:.1} s", crate::ui::counted(*calls as usize, "model call"), *ms as f64 / 1000.0)
+        format!(
+            "Saved  {}, {tokens} tokens{money}, {:.1} s",
+            crate::ui::counted(*calls as usize, "model call"),
+            *ms as f64 / 1000.0
+        )
     }
 
     /// The cases for JUnit.
@@ -201,7 +207,13 @@ impl FlowResult {
         let parts = || {
             let code = bad.and_then(|step| step.code.clone()).unwrap_or_else(|| "failed".to_owned());
             let error = bad.and_then(|step| step.error.clone()).unwrap_or_default();
-            (code, bad.map_or_else(String::new, |step| format!("step {} ({}:{}): {error}", step.number, self.file, step.line)), text.join("\n"))
+            (
+                code,
+                bad.map_or_else(String::new, |step| {
+                    format!("step {} ({}:{}): {error}", step.number, self.file, step.line)
+                }),
+                text.join("\n"),
+            )
         };
         let end = match self.outcome {
             Outcome::Passed | Outcome::Flaky | Outcome::Skipped => CaseEnd::Passed,
@@ -214,8 +226,15 @@ impl FlowResult {
                 CaseEnd::Error(code, message, text)
             }
         };
-        let name = if self.repeat == 0 { self.name.clone() } else { format!("{} (repeat {})", self.name, self.repeat + 1) };
-        Case { suite: self.file.clone(), name, ms: self.attempts.iter().map(|attempt| attempt.duration_ms).sum(), end, out: text.join("\n") }
+        let name =
+            if self.repeat == 0 { self.name.clone() } else { format!("{} (repeat {})", self.name, self.repeat + 1) };
+        Case {
+            suite: self.file.clone(),
+            name,
+            ms: self.attempts.iter().map(|attempt| attempt.duration_ms).sum(),
+            end,
+            out: text.join("\n"),
+        }
     }
 }
 

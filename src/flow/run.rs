@@ -15,7 +15,9 @@ use super::error::FlowError;
 use super::expect::{fitting, shows};
 use super::file::{Does, Expect, Extract, Flow, Heal, Step};
 use super::params::{Secrets, Values, placeholders};
-use super::recording::{CacheMode, CacheStore, Deed, Entry, RecordedFor, Staged, StepKey, Stored, Write, digest, instruction, settle};
+use super::recording::{
+    CacheMode, CacheStore, Deed, Entry, RecordedFor, Staged, StepKey, Stored, Write, digest, instruction, settle,
+};
 use super::result::{AttemptResult, FlowReport, FlowResult, Outcome, StepResult};
 use crate::browser::{Scene, Session, SessionError};
 use crate::env::SECRET_PREFIX;
@@ -103,7 +105,8 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// [`FlowError`]: a parameter or secret that is missing, before anything is run.
     pub async fn run(&self, flows: &[Flow], spent: impl FnOnce() -> Option<ModelUse>) -> Result<FlowReport, FlowError> {
-        let prepared: Vec<(&Flow, Secrets)> = flows.iter().map(|flow| Ok((flow, secrets(flow)?))).collect::<Result<_, FlowError>>()?;
+        let prepared: Vec<(&Flow, Secrets)> =
+            flows.iter().map(|flow| Ok((flow, secrets(flow)?))).collect::<Result<_, FlowError>>()?;
         for flow in flows {
             self.values(flow)?;
         }
@@ -113,7 +116,8 @@ impl<'a> Runner<'a> {
             jobs.push(self.repeated(flow, secrets).boxed());
         }
         let workers = self.options.workers.max(1);
-        let done: Vec<Result<Vec<FlowResult>, FlowError>> = futures_util::stream::iter(jobs).buffered(workers).collect().await;
+        let done: Vec<Result<Vec<FlowResult>, FlowError>> =
+            futures_util::stream::iter(jobs).buffered(workers).collect().await;
         let mut results = Vec::new();
         for flow in done {
             results.extend(flow?);
@@ -130,7 +134,13 @@ impl<'a> Runner<'a> {
     }
 
     fn values(&self, flow: &Flow) -> Result<Values, FlowError> {
-        let own: BTreeMap<String, String> = self.options.params.iter().filter(|(name, _)| flow.params.contains_key(*name)).map(|(name, value)| (name.clone(), value.clone())).collect();
+        let own: BTreeMap<String, String> = self
+            .options
+            .params
+            .iter()
+            .filter(|(name, _)| flow.params.contains_key(*name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         let token: String = self.ids.token().chars().filter(char::is_ascii_alphanumeric).collect();
         let word = token.get(token.len().saturating_sub(10)..).unwrap_or(&token).to_owned();
         Values::new(&flow.params, &own, &word).map_err(|name| FlowError::NoParam { flow: flow.name.clone(), name })
@@ -149,13 +159,24 @@ impl<'a> Runner<'a> {
         }
         let last = attempts.last().map_or(Outcome::Error, |attempt| attempt.outcome);
         let outcome = if last == Outcome::Passed && attempts.len() > 1 { Outcome::Flaky } else { last };
-        self.events.emit(self.clock.now(), EventKind::FlowDone { flow: flow.name.clone(), outcome: outcome.word().to_owned() });
+        self.events.emit(
+            self.clock.now(),
+            EventKind::FlowDone { flow: flow.name.clone(), outcome: outcome.word().to_owned() },
+        );
         Ok(FlowResult { file: flow.file.clone(), name: flow.name.clone(), repeat, outcome, attempts })
     }
 
     async fn attempt(&self, flow: &Flow, secrets: &Secrets, attempt: u32) -> Result<AttemptResult, FlowError> {
         let began = Instant::now();
-        let mut way = Way { flow, values: self.values(flow)?, secrets: secrets.clone(), attempt, pending: Vec::new(), verified: None, no_answer: true };
+        let mut way = Way {
+            flow,
+            values: self.values(flow)?,
+            secrets: secrets.clone(),
+            attempt,
+            pending: Vec::new(),
+            verified: None,
+            no_answer: true,
+        };
         let session = match self.stage.session().await {
             Ok(session) => session,
             Err(error) => return Err(FlowError::Stage(error.into())),
@@ -214,12 +235,20 @@ impl<'a> Runner<'a> {
             let write = match deed {
                 Deed::Leave(write) => write,
                 Deed::Save(entry) if may => {
-                    let same = pending.was.as_ref().and_then(|was| Entry::parse_for_people(&was.bytes).ok()).is_some_and(|old| old.is_same_flow(&entry));
+                    let same = pending
+                        .was
+                        .as_ref()
+                        .and_then(|was| Entry::parse_for_people(&was.bytes).ok())
+                        .is_some_and(|old| old.is_same_flow(&entry));
                     if same {
                         Some(Write::Kept)
                     } else {
                         // A retry did not look: whatever stands there now is replaced.
-                        let was = if way.attempt > 0 { store.read(&pending.key).ok().flatten().map(|now| now.digest) } else { was.map(str::to_owned) };
+                        let was = if way.attempt > 0 {
+                            store.read(&pending.key).ok().flatten().map(|now| now.digest)
+                        } else {
+                            was.map(str::to_owned)
+                        };
                         match store.save(&pending.key, &entry, was.as_deref()) {
                             Ok(true) => Some(Write::Saved),
                             Ok(false) | Err(_) => Some(Write::NotWritten),
@@ -230,10 +259,12 @@ impl<'a> Runner<'a> {
                     Ok(_) => Some(Write::Proposed),
                     Err(_) => Some(Write::NotWritten),
                 },
-                Deed::Remove(reason, word) if may => match store.evict(&pending.key, was.unwrap_or_default(), reason, self.clock.now()) {
-                    Ok(true) => Some(word),
-                    Ok(false) | Err(_) => Some(Write::NotWritten),
-                },
+                Deed::Remove(reason, word) if may => {
+                    match store.evict(&pending.key, was.unwrap_or_default(), reason, self.clock.now()) {
+                        Ok(true) => Some(word),
+                        Ok(false) | Err(_) => Some(Write::NotWritten),
+                    }
+                }
                 Deed::Save(_) | Deed::Remove(..) => None,
             };
             if let Some(cache) = steps.get_mut(pending.step).and_then(|step| step.cache.as_mut()) {
@@ -256,7 +287,11 @@ impl<'a> Runner<'a> {
         match &step.does {
             Does::Open(address) => {
                 let address = way.values.fill(address);
-                let url = self.stage.base.join(&address).map_err(|error| ("BAD_ADDRESS", format!("`{address}` is no address: {error}")))?;
+                let url = self
+                    .stage
+                    .base
+                    .join(&address)
+                    .map_err(|error| ("BAD_ADDRESS", format!("`{address}` is no address: {error}")))?;
                 if !session.policy().is_own(&url) {
                     return Err(("BAD_ADDRESS", format!("{url} is not the application, and is never opened")));
                 }
@@ -298,7 +333,10 @@ impl<'a> Runner<'a> {
         result: &mut StepResult,
     ) -> Result<(), (&'static str, String)> {
         let key = step_key(way.flow, &way.values, &way.secrets, at, words);
-        self.events.emit(self.clock.now(), EventKind::StepOwned { flow: way.flow.name.clone(), step: at + 1, owner: "cache".to_owned() });
+        self.events.emit(
+            self.clock.now(),
+            EventKind::StepOwned { flow: way.flow.name.clone(), step: at + 1, owner: "cache".to_owned() },
+        );
         let may_heal = self.options.heal_budget.is_none_or(|most| self.heals.load(Ordering::Relaxed) < most);
         let work = Work {
             player,
@@ -312,13 +350,26 @@ impl<'a> Runner<'a> {
             now: self.clock.now(),
         };
         let context = way.values.fill(&way.flow.context);
-        let goal = Goal { goal: way.values.fill(words), context: &context, key: key.clone(), heal: step.heal, may_heal, limit: Duration::from_millis(step.timeout_ms) };
+        let goal = Goal {
+            goal: way.values.fill(words),
+            context: &context,
+            key: key.clone(),
+            heal: step.heal,
+            may_heal,
+            limit: Duration::from_millis(step.timeout_ms),
+        };
         let acted: Acted = act(&work, goal).await.map_err(|error| ("ENGINE", error.to_string()))?;
         if let Some(cache) = &acted.cache {
             if cache.mode != CacheMode::SelfFinalized {
-                self.events.emit(self.clock.now(), EventKind::StepOwned { flow: way.flow.name.clone(), step: at + 1, owner: "agent".to_owned() });
+                self.events.emit(
+                    self.clock.now(),
+                    EventKind::StepOwned { flow: way.flow.name.clone(), step: at + 1, owner: "agent".to_owned() },
+                );
             }
-            if acted.was.is_some() && cache.reason.is_some_and(super::recording::Reason::is_stale) && acted.cost.calls > 0 {
+            if acted.was.is_some()
+                && cache.reason.is_some_and(super::recording::Reason::is_stale)
+                && acted.cost.calls > 0
+            {
                 self.heals.fetch_add(1, Ordering::Relaxed);
                 if step.heal == Heal::Warn {
                     result.warning = Some("this step healed; look at what it does now".to_owned());
@@ -335,7 +386,12 @@ impl<'a> Runner<'a> {
     }
 
     /// Looks until it holds, or the time is up.
-    async fn until<T>(&self, player: &Player<'_>, limit: Duration, holds: impl Fn(&Scene) -> Result<T, String>) -> Result<T, (&'static str, String)> {
+    async fn until<T>(
+        &self,
+        player: &Player<'_>,
+        limit: Duration,
+        holds: impl Fn(&Scene) -> Result<T, String>,
+    ) -> Result<T, (&'static str, String)> {
         let began = Instant::now();
         let lost = |error: SessionError| ("ENGINE", error.to_string());
         let mut first = true;
@@ -354,14 +410,27 @@ impl<'a> Runner<'a> {
         }
     }
 
-    async fn judged(&self, player: &Player<'_>, way: &Way<'_>, words: &str, limit: Duration) -> Result<(), (&'static str, String)> {
+    async fn judged(
+        &self,
+        player: &Player<'_>,
+        way: &Way<'_>,
+        words: &str,
+        limit: Duration,
+    ) -> Result<(), (&'static str, String)> {
         let agent = self.agent.as_deref().ok_or_else(no_agent)?;
         let began = Instant::now();
         let words = way.values.fill(words);
         let mut pause = Duration::from_millis(500);
         loop {
             let scene = player.scene(true).await.map_err(|error| ("ENGINE", error.to_string()))?;
-            let turn = Turn { goal: &words, context: &way.flow.context, hand_off: None, history: &[], secrets: &[], scene: &scene };
+            let turn = Turn {
+                goal: &words,
+                context: &way.flow.context,
+                hand_off: None,
+                history: &[],
+                secrets: &[],
+                scene: &scene,
+            };
             let told = agent.judge(turn).await.map_err(fault)?.value;
             if told.holds {
                 return Ok(());
@@ -375,12 +444,21 @@ impl<'a> Runner<'a> {
         }
     }
 
-    async fn read(&self, player: &Player<'_>, way: &Way<'_>, value: &Extract, limit: Duration) -> Result<String, (&'static str, String)> {
+    async fn read(
+        &self,
+        player: &Player<'_>,
+        way: &Way<'_>,
+        value: &Extract,
+        limit: Duration,
+    ) -> Result<String, (&'static str, String)> {
         match value {
             Extract::Node(expect) => {
                 let expect = expect.filled(&way.values);
                 self.until(player, limit, |scene| match fitting(&expect, &scene.nodes).as_slice() {
-                    [one] => Ok(one.value.clone().unwrap_or_else(|| if one.text.is_empty() { one.name.clone() } else { one.text.clone() })),
+                    [one] => Ok(one
+                        .value
+                        .clone()
+                        .unwrap_or_else(|| if one.text.is_empty() { one.name.clone() } else { one.text.clone() })),
                     many => Err(format!("{} on the screen fit {}, expected one", many.len(), expect.describe())),
                 })
                 .await
@@ -389,7 +467,14 @@ impl<'a> Runner<'a> {
                 let agent = self.agent.as_deref().ok_or_else(no_agent)?;
                 let scene = player.scene(true).await.map_err(|error| ("ENGINE", error.to_string()))?;
                 let words = way.values.fill(words);
-                let turn = Turn { goal: &words, context: &way.flow.context, hand_off: None, history: &[], secrets: &[], scene: &scene };
+                let turn = Turn {
+                    goal: &words,
+                    context: &way.flow.context,
+                    hand_off: None,
+                    history: &[],
+                    secrets: &[],
+                    scene: &scene,
+                };
                 let told = agent.read(turn).await.map_err(fault)?;
                 told.value.value.ok_or(("EXTRACT_FAILED", format!("the screen does not show {words}")))
             }
@@ -417,7 +502,11 @@ fn fault(error: AgentError) -> (&'static str, String) {
 pub fn secrets(flow: &Flow) -> Result<Secrets, FlowError> {
     let read = |name: &String| {
         let variable = format!("{SECRET_PREFIX}{name}");
-        let value = crate::env::get(&variable).ok_or_else(|| FlowError::NoSecret { flow: flow.name.clone(), name: name.clone(), variable })?;
+        let value = crate::env::get(&variable).ok_or_else(|| FlowError::NoSecret {
+            flow: flow.name.clone(),
+            name: name.clone(),
+            variable,
+        })?;
         Ok((name.clone(), value))
     };
     Ok(Secrets::new(flow.secrets.iter().map(read).collect::<Result<_, FlowError>>()?))
@@ -427,12 +516,20 @@ pub fn secrets(flow: &Flow) -> Result<Secrets, FlowError> {
 #[must_use]
 pub fn step_key(flow: &Flow, values: &Values, secrets: &Secrets, at: usize, words: &str) -> StepKey {
     let texts = |words: &str| {
-        let params: BTreeMap<String, String> = placeholders(words).into_iter().map(|name| (name.clone(), values.key_text(&format!("{{{{{name}}}}}")))).collect();
+        let params: BTreeMap<String, String> = placeholders(words)
+            .into_iter()
+            .map(|name| (name.clone(), values.key_text(&format!("{{{{{name}}}}}"))))
+            .collect();
         (instruction(words), serde_json::to_string(&params).unwrap_or_default())
     };
     let (own, params) = texts(words);
     // Only equal steps are counted: another step more or less renumbers nothing else.
-    let before = flow.steps.iter().take(at).filter(|step| matches!(&step.does, Does::Act(other) if texts(other) == (own.clone(), params.clone()))).count();
+    let before = flow
+        .steps
+        .iter()
+        .take(at)
+        .filter(|step| matches!(&step.does, Does::Act(other) if texts(other) == (own.clone(), params.clone())))
+        .count();
     let step = RecordedFor {
         test_id: secrets.hide(&format!("{}#{}", flow.file, flow.name)),
         target_id: "chromium".to_owned(),
@@ -453,7 +550,11 @@ pub fn load(project: &Path, files: &[PathBuf]) -> Result<Vec<Flow>, FlowError> {
     for path in files {
         let mut found = vec![path.clone()];
         if path.is_dir() {
-            found = crate::store::file_names(path)?.into_iter().filter(|name| is_yaml(name)).map(|name| path.join(name)).collect();
+            found = crate::store::file_names(path)?
+                .into_iter()
+                .filter(|name| is_yaml(name))
+                .map(|name| path.join(name))
+                .collect();
             found.sort();
         }
         if found.is_empty() {
@@ -505,4 +606,3 @@ impl Outcome {
         }
     }
 }
-

@@ -22,7 +22,8 @@ use tokio::task::JoinHandle;
 use crate::event::Events;
 use crate::exit::Failure;
 use crate::flow::{
-    Agent, AttemptResult, ChannelAgent, FlowOptions, FlowReport, Judgement, Kind, Mode, Move, Reading, Reply, Runner, Tool, Waiting, load,
+    Agent, AttemptResult, ChannelAgent, FlowOptions, FlowReport, Judgement, Kind, Mode, Move, Reading, Reply, Runner,
+    Tool, Waiting, load,
 };
 use crate::replay::EnterOptions;
 use crate::store::Clock;
@@ -184,7 +185,14 @@ impl Server {
         let task = tokio::spawn(async move {
             let (stage, _) = setup.enter.clone().prepare(&setup.project)?.enter().await?;
             let events = Events::ignore();
-            let runner = Runner::new(&stage, Some(Arc::new(agent) as Arc<dyn Agent>), &setup.project, options, &events, &setup.clock);
+            let runner = Runner::new(
+                &stage,
+                Some(Arc::new(agent) as Arc<dyn Agent>),
+                &setup.project,
+                options,
+                &events,
+                &setup.clock,
+            );
             let done = runner.run(&flows, || None).await;
             stage.launcher.stop().await;
             Ok(done?)
@@ -237,14 +245,26 @@ impl Server {
         let reply = match kind {
             Some(Kind::Judge) => Reply::Judgement(Judgement { holds: passed, reason }),
             Some(Kind::Read) => Reply::Reading(Reading { value: value.filter(|_| passed) }),
-            _ => Reply::Move(Move { tool: if passed { Tool::Done } else { Tool::Fail }, number: None, to: None, text: None, reason }),
+            _ => Reply::Move(Move {
+                tool: if passed { Tool::Done } else { Tool::Fail },
+                number: None,
+                to: None,
+                text: None,
+                reason,
+            }),
         };
         self.answer(reply).await
     }
 }
 
 impl Server {
-    async fn make(&self, tool: Tool, number: Option<usize>, to: Option<usize>, text: Option<String>) -> Result<String, String> {
+    async fn make(
+        &self,
+        tool: Tool,
+        number: Option<usize>,
+        to: Option<usize>,
+        text: Option<String>,
+    ) -> Result<String, String> {
         self.answer(Reply::Move(Move { tool, number, to, text, reason: String::new() })).await
     }
 
@@ -321,7 +341,8 @@ impl ServerHandler for Server {
 /// # Errors
 /// When the client speaks another protocol.
 pub async fn serve(setup: Setup) -> Result<(), Failure> {
-    let failed = |error: String| Failure::engine("mcp_failed", format!("cannot serve the client on stdin and stdout: {error}"));
+    let failed =
+        |error: String| Failure::engine("mcp_failed", format!("cannot serve the client on stdin and stdout: {error}"));
     let server = Server::new(setup);
     let running = server.running.clone();
     let service = server.serve(rmcp::transport::stdio()).await.map_err(|error| failed(error.to_string()))?;

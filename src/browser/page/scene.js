@@ -127,6 +127,8 @@
       });
     };
     const said = (element, frame, offset) => {
+      // What a label says is the name of its field.
+      if (element.localName === 'label' && element.control) return;
       const role = roleOf(element);
       const spoken = SPOKEN.test(role);
       if (!spoken && consumed.has(element)) return;

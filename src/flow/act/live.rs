@@ -53,8 +53,19 @@ pub struct Task<'a> {
 ///
 /// # Errors
 /// [`SessionError`] when the browser is lost.
-pub async fn live(player: &Player<'_>, agent: &dyn Agent, task: Task<'_>, mut scene: Scene) -> Result<Live, SessionError> {
-    let mut live = Live { ended: Ended::Failed(String::new()), actions: Vec::new(), truncated: None, last: None, cost: Cost { usd: Some(0.0), ..Cost::default() } };
+pub async fn live(
+    player: &Player<'_>,
+    agent: &dyn Agent,
+    task: Task<'_>,
+    mut scene: Scene,
+) -> Result<Live, SessionError> {
+    let mut live = Live {
+        ended: Ended::Failed(String::new()),
+        actions: Vec::new(),
+        truncated: None,
+        last: None,
+        cost: Cost { usd: Some(0.0), ..Cost::default() },
+    };
     let began = Instant::now();
     let secrets: Vec<String> = player.secrets.names().map(str::to_owned).collect();
     let mut history: Vec<String> = Vec::new();
@@ -64,7 +75,14 @@ pub async fn live(player: &Player<'_>, agent: &dyn Agent, task: Task<'_>, mut sc
             break Ended::Failed(format!("the agent made {MOST_ACTIONS} moves and was not done"));
         }
         moves += 1;
-        let turn = Turn { goal: task.goal, context: task.context, hand_off: task.hand_off, history: &history, secrets: &secrets, scene: &scene };
+        let turn = Turn {
+            goal: task.goal,
+            context: task.context,
+            hand_off: task.hand_off,
+            history: &history,
+            secrets: &secrets,
+            scene: &scene,
+        };
         let asked = tokio::time::timeout_at(task.deadline.into(), agent.act(turn)).await;
         let told = match asked {
             Err(_) => break Ended::Failed("the step ran out of time".to_owned()),
@@ -108,7 +126,8 @@ pub async fn live(player: &Player<'_>, agent: &dyn Agent, task: Task<'_>, mut sc
             Came::Ambiguous(many) => format!("{many} read like it"),
             Came::Failed(why) | Came::Viewport(why) => format!("refused: {why}"),
             Came::Uncertain(why) => {
-                live.truncated.get_or_insert_with(|| format!("an action failed and may have reached the application: {line}"));
+                live.truncated
+                    .get_or_insert_with(|| format!("an action failed and may have reached the application: {line}"));
                 format!("failed, and may have reached the application: {why}")
             }
         };
@@ -135,7 +154,8 @@ fn push(actions: &mut Vec<RecordedAction>, action: RecordedAction) {
 
 /// Acts on the very thing that the agent pointed at, whether or not it could be found again.
 async fn act(player: &Player<'_>, action: &RecordedAction, next: &Move, scene: &Scene) -> Result<Came, SessionError> {
-    let node = |number: Option<usize>| number.and_then(|number| scene.nodes.get(number.checked_sub(1)?)).map(|node| node.uid);
+    let node =
+        |number: Option<usize>| number.and_then(|number| scene.nodes.get(number.checked_sub(1)?)).map(|node| node.uid);
     player.act_on(action, node(next.number).unwrap_or(0), node(next.to).unwrap_or(0), scene).await
 }
 
@@ -169,14 +189,23 @@ fn value(next: &Move) -> Option<String> {
 }
 
 /// A move as it is recorded, and why it makes the recording one that only documents.
-fn recorded(next: &Move, scene: &Scene, goal: &str, context: &str, player: &Player<'_>) -> (RecordedAction, Option<String>) {
+fn recorded(
+    next: &Move,
+    scene: &Scene,
+    goal: &str,
+    context: &str,
+    player: &Player<'_>,
+) -> (RecordedAction, Option<String>) {
     let mut action = RecordedAction { value: value(next), ..RecordedAction::new(verb(next.tool)) };
     let mut poison = None;
     let mut target = |number: Option<usize>| {
         let at = number?.checked_sub(1)?;
         let found = describe(&scene.nodes, at);
         if found.is_none() {
-            poison = Some(format!("nothing tells {} from others", scene.nodes.get(at).map(SceneNode::describe).unwrap_or_default()));
+            poison = Some(format!(
+                "nothing tells {} from others",
+                scene.nodes.get(at).map(SceneNode::describe).unwrap_or_default()
+            ));
         }
         found
     };
@@ -208,8 +237,11 @@ fn derived(value: &str, scene: &Scene, target: Option<usize>) -> Option<String> 
         return Some("date".to_owned());
     }
     let others = || (1..).zip(&scene.nodes).filter(|(number, _)| Some(*number) != target).map(|(_, node)| node);
-    let is_minted = value.chars().count() >= 5 && value.chars().any(|c| c.is_ascii_digit()) && value.chars().any(char::is_alphabetic);
-    let word = |text: &str| text.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).any(|word| word == value);
+    let is_minted = value.chars().count() >= 5
+        && value.chars().any(|c| c.is_ascii_digit())
+        && value.chars().any(char::is_alphabetic);
+    let word =
+        |text: &str| text.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_')).any(|word| word == value);
     if others().any(|node| !node.control && (node.name == value || node.text == value)) {
         return Some("whole-node".to_owned());
     }

@@ -20,8 +20,8 @@ use super::file::Heal;
 use super::hand_off::HandOff;
 use super::params::Values;
 use super::recording::{
-    CacheMode, CacheStore, Cost, Entry, Facts, MOST_CHARS, Reason, RecordedFor, SCHEMA, Staged, StepEnd, StepKey, Stored, Verb, Write,
-    delta, stage,
+    CacheMode, CacheStore, Cost, Entry, Facts, MOST_CHARS, Reason, RecordedFor, SCHEMA, Staged, StepEnd, StepKey,
+    Stored, Verb, Write, delta, stage,
 };
 use crate::browser::{Scene, SessionError};
 
@@ -186,9 +186,12 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
     let mut old: Option<Entry> = None;
     let stop = match held {
         Held::Not(reason, detail) => {
-            let moved = if reason == Reason::NoEntry && work.mode != Mode::Off { rekeyed(work, &goal.key) } else { None };
+            let moved =
+                if reason == Reason::NoEntry && work.mode != Mode::Off { rekeyed(work, &goal.key) } else { None };
             if let (Some(other), true) = (moved, work.strict) {
-                let message = format!("the recording of this step lies under another key ({other}): what it was recorded for has changed; `agent-test cache rekey` names both");
+                let message = format!(
+                    "the recording of this step lies under another key ({other}): what it was recorded for has changed; `agent-test cache rekey` names both"
+                );
                 return Ok(stale(cache, was, message));
             }
             Stop { reason, detail: detail.unwrap_or_default(), uncertain: None }
@@ -197,11 +200,24 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
             cache.total_actions = entry.actions.len();
             cache.recorded_with = Some(entry.executor.clone());
             let outcome = if !start.is_semantic() {
-                Replayed { done: vec![], stop: Some(Stop { reason: Reason::Truncated, detail: "the screen could not be read".to_owned(), uncertain: None }) }
+                Replayed {
+                    done: vec![],
+                    stop: Some(Stop {
+                        reason: Reason::Truncated,
+                        detail: "the screen could not be read".to_owned(),
+                        uncertain: None,
+                    }),
+                }
             } else if let Some(why) = &entry.truncated {
-                Replayed { done: vec![], stop: Some(Stop { reason: Reason::Truncated, detail: why.clone(), uncertain: None }) }
+                Replayed {
+                    done: vec![],
+                    stop: Some(Stop { reason: Reason::Truncated, detail: why.clone(), uncertain: None }),
+                }
             } else if !entry.opens_with_navigate() && entry.start_path.as_deref() != Some(start_route.as_str()) {
-                let detail = format!("recorded on {}, and the step begins on {start_route}", entry.start_path.as_deref().unwrap_or("no route"));
+                let detail = format!(
+                    "recorded on {}, and the step begins on {start_route}",
+                    entry.start_path.as_deref().unwrap_or("no route")
+                );
                 Replayed { done: vec![], stop: Some(Stop { reason: Reason::WrongContext, detail, uncertain: None }) }
             } else {
                 replay(player, &entry, &start, Manner { deadline, fast_miss: work.fast_miss }).await?
@@ -212,9 +228,24 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
                 let mut saved = entry.cost.clone();
                 saved.ms = saved.ms.saturating_sub(began.elapsed().as_millis() as u64);
                 cache.saved = Some(saved);
-                let facts = Facts { end: StepEnd::Passed, mode: cache.mode, reason: None, replayed: cache.replayed_actions, had_entry: true, agent_acted: 0 };
+                let facts = Facts {
+                    end: StepEnd::Passed,
+                    mode: cache.mode,
+                    reason: None,
+                    replayed: cache.replayed_actions,
+                    had_entry: true,
+                    agent_acted: 0,
+                };
                 let suggest = suggest(&entry);
-                return Ok(Acted { fault: None, cache: Some(cache), staged: stage(facts, None), was, cost: Cost::default(), diff: None, suggest });
+                return Ok(Acted {
+                    fault: None,
+                    cache: Some(cache),
+                    staged: stage(facts, None),
+                    was,
+                    cost: Cost::default(),
+                    diff: None,
+                    suggest,
+                });
             };
             if stop.reason == Reason::Gap {
                 cache.derived = entry.actions.get(outcome.done.len()).and_then(|action| action.derived.clone());
@@ -233,11 +264,25 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
         return Ok(stale(cache, was, message));
     }
     if was.is_some() && stop.reason.is_stale() && (goal.heal == Heal::Fail || !goal.may_heal) {
-        let why = if goal.may_heal { "the flow forbids to heal this step (`heal: fail`)" } else { "the run's budget of heals is used up" };
-        let message = format!("{why}; its recording no longer replays ({}): {}", stop.reason.word(), stop.reason.phrase());
+        let why = if goal.may_heal {
+            "the flow forbids to heal this step (`heal: fail`)"
+        } else {
+            "the run's budget of heals is used up"
+        };
+        let message =
+            format!("{why}; its recording no longer replays ({}): {}", stop.reason.word(), stop.reason.phrase());
         return Ok(failed(cache, was, "HEAL_REFUSED", message));
     }
-    let done = old.as_ref().map(|old| old.actions.iter().take(cache.replayed_actions).map(super::recording::RecordedAction::line).collect::<Vec<_>>()).unwrap_or_default();
+    let done = old
+        .as_ref()
+        .map(|old| {
+            old.actions
+                .iter()
+                .take(cache.replayed_actions)
+                .map(super::recording::RecordedAction::line)
+                .collect::<Vec<_>>()
+        })
+        .unwrap_or_default();
     let hand_off = (cache.mode == CacheMode::AgentConcluded).then(|| HandOff {
         replayed_actions: done.iter().map(|line| player.secrets.hide(line)).collect(),
         total_actions: cache.total_actions,
@@ -252,7 +297,14 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
     let scene = if cache.replayed_actions == 0 { start.clone() } else { player.scene(true).await? };
     let did = live(player, agent, task, scene).await?;
     let end = player.scene(true).await?;
-    let mut facts = Facts { end: StepEnd::Passed, mode: cache.mode, reason: cache.reason, replayed: cache.replayed_actions, had_entry: was.is_some(), agent_acted: did.actions.len() };
+    let mut facts = Facts {
+        end: StepEnd::Passed,
+        mode: cache.mode,
+        reason: cache.reason,
+        replayed: cache.replayed_actions,
+        had_entry: was.is_some(),
+        agent_acted: did.actions.len(),
+    };
     let fault = match &did.ended {
         Ended::Reached(_) => None,
         Ended::Failed(why) => Some(Fault { code: "STEP_FAILED", message: why.clone() }),
@@ -264,22 +316,47 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
         Ended::NoVerdict(_) => StepEnd::NoVerdict,
     };
     let cost = did.cost.clone();
-    let diff = old.as_ref().filter(|_| cache.mode == CacheMode::AgentConcluded).map(|old| difference(old, cache.replayed_actions, &did, &start, &end));
-    let fresh = if fault.is_none() { record(work, &goal, agent, Took { start: &start, end: &end, old: old.as_ref(), did, began, cache: &mut cache }) } else { None };
+    let diff = old
+        .as_ref()
+        .filter(|_| cache.mode == CacheMode::AgentConcluded)
+        .map(|old| difference(old, cache.replayed_actions, &did, &start, &end));
+    let fresh = if fault.is_none() {
+        record(work, &goal, agent, Took { start: &start, end: &end, old: old.as_ref(), did, began, cache: &mut cache })
+    } else {
+        None
+    };
     let suggest = fresh.as_ref().and_then(suggest);
-    Ok(Acted { fault, cache: Some(cache).filter(|_| work.mode != Mode::Off), staged: stage(facts, fresh), was, cost, diff, suggest })
+    Ok(Acted {
+        fault,
+        cache: Some(cache).filter(|_| work.mode != Mode::Off),
+        staged: stage(facts, fresh),
+        was,
+        cost,
+        diff,
+        suggest,
+    })
 }
 
 fn stale(mut cache: StepCache, was: Option<Stored>, message: String) -> Acted {
     let entry = CacheStore::path(&cache.entry);
     cache.reason.get_or_insert(Reason::NoEntry);
     let detail = cache.detail.clone().map(|detail| format!("; {detail}")).unwrap_or_default();
-    let message = format!("{message}{detail}; --strict-cache is on: run once without it where recordings may be written, and keep {entry}");
+    let message = format!(
+        "{message}{detail}; --strict-cache is on: run once without it where recordings may be written, and keep {entry}"
+    );
     Acted { staged: Staged::Nothing, ..failed(cache, was, "REPLAY_STALE", message) }
 }
 
 fn failed(cache: StepCache, was: Option<Stored>, code: &'static str, message: String) -> Acted {
-    Acted { fault: Some(Fault { code, message }), cache: Some(cache), staged: Staged::Nothing, was, cost: Cost::default(), diff: None, suggest: None }
+    Acted {
+        fault: Some(Fault { code, message }),
+        cache: Some(cache),
+        staged: Staged::Nothing,
+        was,
+        cost: Cost::default(),
+        diff: None,
+        suggest: None,
+    }
 }
 
 fn read(work: &Work<'_>, key: &str) -> (Held, Option<Stored>) {
@@ -346,7 +423,8 @@ struct Took<'a> {
 fn record(work: &Work<'_>, goal: &Goal<'_>, agent: &dyn Agent, took: Took<'_>) -> Option<Entry> {
     let Took { start, end, old, did, began, cache } = took;
     let player = &work.player;
-    let replayed = old.map(|old| old.actions.iter().take(cache.replayed_actions).cloned().collect::<Vec<_>>()).unwrap_or_default();
+    let replayed =
+        old.map(|old| old.actions.iter().take(cache.replayed_actions).cloned().collect::<Vec<_>>()).unwrap_or_default();
     let actions = [replayed, did.actions].concat();
     if actions.is_empty() || !start.is_semantic() || !end.is_semantic() {
         return None;
@@ -358,7 +436,9 @@ fn record(work: &Work<'_>, goal: &Goal<'_>, agent: &dyn Agent, took: Took<'_>) -
     let (start_route, end_route) = (player.route(start), player.route(end));
     let touched: Vec<_> = actions
         .iter()
-        .filter(|action| matches!(action.verb, Verb::Type | Verb::TypeSecret | Verb::Check | Verb::Select | Verb::Upload))
+        .filter(|action| {
+            matches!(action.verb, Verb::Type | Verb::TypeSecret | Verb::Check | Verb::Select | Verb::Upload)
+        })
         .filter_map(|action| action.target.clone())
         .collect();
     let changed = delta(&start.nodes, &end.nodes, &touched, start_route != end_route);
@@ -403,7 +483,12 @@ fn record(work: &Work<'_>, goal: &Goal<'_>, agent: &dyn Agent, took: Took<'_>) -
     for text in entry.actions.iter_mut().flat_map(|action| action.texts_mut().collect::<Vec<_>>()) {
         *text = work.values.to_slots(text);
     }
-    for text in entry.end_anchors.iter_mut().chain(&mut entry.gone_anchors).flat_map(|anchor| anchor.texts_mut().collect::<Vec<_>>()) {
+    for text in entry
+        .end_anchors
+        .iter_mut()
+        .chain(&mut entry.gone_anchors)
+        .flat_map(|anchor| anchor.texts_mut().collect::<Vec<_>>())
+    {
         *text = work.values.to_slots(text);
     }
     for text in [&mut entry.start_path, &mut entry.end_path].into_iter().flatten() {
@@ -413,11 +498,20 @@ fn record(work: &Work<'_>, goal: &Goal<'_>, agent: &dyn Agent, took: Took<'_>) -
 }
 
 fn difference(old: &Entry, replayed: usize, did: &Live, start: &Scene, end: &Scene) -> HealDiff {
-    let lines = |actions: &[super::recording::RecordedAction]| actions.iter().map(super::recording::RecordedAction::line).collect::<Vec<_>>();
-    let known: Vec<String> = old.actions.iter().filter_map(|action| action.target.as_ref()).map(super::recording::Descriptor::describe).collect();
-    let used = did.actions.iter().filter_map(|action| action.target.as_ref()).map(super::recording::Descriptor::describe);
+    let lines = |actions: &[super::recording::RecordedAction]| {
+        actions.iter().map(super::recording::RecordedAction::line).collect::<Vec<_>>()
+    };
+    let known: Vec<String> = old
+        .actions
+        .iter()
+        .filter_map(|action| action.target.as_ref())
+        .map(super::recording::Descriptor::describe)
+        .collect();
+    let used =
+        did.actions.iter().filter_map(|action| action.target.as_ref()).map(super::recording::Descriptor::describe);
     let alerts = end.nodes.iter().filter(|node| matches!(node.role.as_str(), "alert" | "alertdialog"));
-    let new_alerts = alerts.filter(|node| !start.nodes.contains(node) && !old.end_anchors.iter().any(|anchor| anchor.reads_as(node)));
+    let new_alerts = alerts
+        .filter(|node| !start.nodes.contains(node) && !old.end_anchors.iter().any(|anchor| anchor.reads_as(node)));
     HealDiff {
         old_actions: lines(&old.actions),
         new_actions: [lines(&old.actions[..replayed.min(old.actions.len())]), lines(&did.actions)].concat(),
@@ -429,7 +523,9 @@ fn difference(old: &Entry, replayed: usize, did: &Live, start: &Scene, end: &Sce
 /// A check that costs no model, from what the step changed.
 fn suggest(entry: &Entry) -> Option<String> {
     let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default();
-    if let Some(anchor) = entry.end_anchors.iter().find(|anchor| !anchor.echo && !anchor.label().is_empty() && super::recording::stable(anchor.label()) == anchor.label()) {
+    if let Some(anchor) = entry.end_anchors.iter().find(|anchor| {
+        !anchor.echo && !anchor.label().is_empty() && super::recording::stable(anchor.label()) == anchor.label()
+    }) {
         return Some(format!("- expect: {{ role: {}, text: {} }}", anchor.role, quoted(anchor.label())));
     }
     if entry.start_path != entry.end_path {

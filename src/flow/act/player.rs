@@ -61,7 +61,13 @@ impl Player<'_> {
         }
         let mut scene = self.session.scene(u64::from(self.stage.settings.limits.page_nodes)).await?;
         for node in &mut scene.nodes {
-            let texts = [Some(&mut node.name), Some(&mut node.text), node.value.as_mut(), node.within.as_mut(), node.placeholder.as_mut()];
+            let texts = [
+                Some(&mut node.name),
+                Some(&mut node.text),
+                node.value.as_mut(),
+                node.within.as_mut(),
+                node.placeholder.as_mut(),
+            ];
             for text in texts.into_iter().flatten() {
                 if self.secrets.are_in(text) {
                     *text = self.secrets.hide(text);
@@ -97,7 +103,8 @@ impl Player<'_> {
             && action.target.is_none()
             && (at.width, at.height) != (scene.view_width, scene.view_height)
         {
-            let (now, then) = (format!("{}x{}", scene.view_width, scene.view_height), format!("{}x{}", at.width, at.height));
+            let (now, then) =
+                (format!("{}x{}", scene.view_width, scene.view_height), format!("{}x{}", at.width, at.height));
             return Ok(Came::Viewport(format!("recorded at {then}, and the window is {now}")));
         }
         let times = if action.verb == Verb::Scroll { action.times.unwrap_or(1) } else { 1 };
@@ -123,7 +130,13 @@ impl Player<'_> {
     ///
     /// # Errors
     /// As [`Player::play`].
-    pub async fn act_on(&self, action: &RecordedAction, uid: u64, to: u64, scene: &Scene) -> Result<Came, SessionError> {
+    pub async fn act_on(
+        &self,
+        action: &RecordedAction,
+        uid: u64,
+        to: u64,
+        scene: &Scene,
+    ) -> Result<Came, SessionError> {
         self.once(action, On { uid, to }, scene).await
     }
 
@@ -182,12 +195,14 @@ impl Player<'_> {
         let terms = Terms { mode: Mode::Act { destructive }, ..self.terms() };
         Ok(match perform(self.session, &done, Target::Uid(on.uid), terms).await {
             Ok(Performed::Done(effect)) => {
-                let stopped = effect.since.requests.iter().find(|request| request.refused.is_some() && request.kind != "Ping");
+                let stopped =
+                    effect.since.requests.iter().find(|request| request.refused.is_some() && request.kind != "Ping");
                 match (&effect.hung, stopped) {
                     (Some(why), _) => Came::Uncertain(format!("the page stopped answering: {why}")),
-                    (None, Some(request)) => {
-                        Came::Failed(format!("the guard stopped {} {}; --safe-to-mutate lets it leave", request.method, request.url))
-                    }
+                    (None, Some(request)) => Came::Failed(format!(
+                        "the guard stopped {} {}; --safe-to-mutate lets it leave",
+                        request.method, request.url
+                    )),
                     _ => Came::Done,
                 }
             }

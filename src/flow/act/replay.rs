@@ -4,14 +4,16 @@ use std::time::{Duration, Instant};
 
 use super::player::{Came, Player};
 use crate::browser::{Scene, SceneNode, SessionError};
-use crate::flow::recording::{Baseline, Entry, Reason, RecordedAction, Sight, Verb, expected, has_cause, holds, looks_ms};
+use crate::flow::recording::{
+    Baseline, Entry, Reason, RecordedAction, Sight, Verb, expected, has_cause, holds, looks_ms,
+};
 
 /// A target may appear this late, in milliseconds.
 const PATIENCE_MS: u64 = 15_000;
 /// So much of the step's time is kept for whoever takes over.
 const RESERVE: Duration = Duration::from_secs(20);
 /// With `--fast-miss`: looks of a still screen before it is given up, two seconds after the first one at the earliest.
-const STILL_LOOKS: usize = 3;
+const STILL_LOOKS: usize = 4;
 
 /// Why a replay stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +66,12 @@ impl Seen {
 ///
 /// # Errors
 /// [`SessionError`] when the browser is lost.
-pub async fn replay(player: &Player<'_>, entry: &Entry, start: &Scene, manner: Manner) -> Result<Replayed, SessionError> {
+pub async fn replay(
+    player: &Player<'_>,
+    entry: &Entry,
+    start: &Scene,
+    manner: Manner,
+) -> Result<Replayed, SessionError> {
     let mut done: Vec<String> = Vec::new();
     let mut seen = Seen::default();
     let total = entry.actions.len();
@@ -82,7 +89,9 @@ pub async fn replay(player: &Player<'_>, entry: &Entry, start: &Scene, manner: M
             Some(scene) => scene,
             None => match player.scene(true).await {
                 Ok(scene) if scene.is_semantic() => scene,
-                Ok(_) => return Ok(Replayed { done, stop: stopped(Reason::ActionFailed, "the screen could not be read") }),
+                Ok(_) => {
+                    return Ok(Replayed { done, stop: stopped(Reason::ActionFailed, "the screen could not be read") });
+                }
                 Err(error) => return Ok(Replayed { done, stop: stopped(Reason::ActionFailed, &error.to_string()) }),
             },
         };

@@ -78,7 +78,8 @@ static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| regex(r"\d+(?:[.,]\d+)
 /// A text with what is another one each time taken out.
 #[must_use]
 pub fn stable(text: &str) -> String {
-    let text = VOLATILE.as_ref().map_or_else(|| text.to_owned(), |regex| regex.replace_all(text, "{time}").into_owned());
+    let text =
+        VOLATILE.as_ref().map_or_else(|| text.to_owned(), |regex| regex.replace_all(text, "{time}").into_owned());
     TOKEN.as_ref().map_or_else(
         || text.clone(),
         |regex| {
@@ -166,7 +167,13 @@ impl Anchor {
 
     /// Equal for two that are the same but for what is another one each time.
     fn key(&self) -> Self {
-        Self { name: stable(&self.name), text: stable(&self.text), within: self.within.as_deref().map(stable), echo: false, ..self.clone() }
+        Self {
+            name: stable(&self.name),
+            text: stable(&self.text),
+            within: self.within.as_deref().map(stable),
+            echo: false,
+            ..self.clone()
+        }
     }
 
     /// Whether what it says is another one each time.
@@ -189,9 +196,9 @@ impl Anchor {
 
     /// Every text in it, for filling and hiding.
     pub(in crate::flow) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        [&mut self.name, &mut self.text].into_iter().chain(
-            [&mut self.placeholder, &mut self.within, &mut self.value].into_iter().flatten(),
-        )
+        [&mut self.name, &mut self.text]
+            .into_iter()
+            .chain([&mut self.placeholder, &mut self.within, &mut self.value].into_iter().flatten())
     }
 }
 
@@ -230,8 +237,10 @@ pub fn delta(start: &[SceneNode], end: &[SceneNode], touched: &[Descriptor], mov
     let mark = |anchors: Vec<Anchor>| -> Vec<Anchor> {
         anchors.into_iter().map(|anchor| Anchor { echo: is_echo(&anchor), ..anchor }).collect()
     };
-    let came = mark(after.without(&before).into_iter().filter(|anchor| !is_idle_count(anchor, &before, moved)).collect());
-    let went = mark(before.without(&after).into_iter().filter(|anchor| !is_idle_count(anchor, &after, moved)).collect());
+    let came =
+        mark(after.without(&before).into_iter().filter(|anchor| !is_idle_count(anchor, &before, moved)).collect());
+    let went =
+        mark(before.without(&after).into_iter().filter(|anchor| !is_idle_count(anchor, &after, moved)).collect());
     // What is another one each time is used only when nothing else changed; an alert always.
     let any_stable = came.iter().chain(&went).any(|anchor| !anchor.is_volatile() && !anchor.echo);
     let usable = |anchor: &Anchor| anchor.is_alert() || !anchor.is_volatile() || !any_stable;
@@ -292,7 +301,8 @@ fn choose(mut anchors: Vec<Anchor>) -> (Vec<Anchor>, usize) {
     let mut chosen: Vec<Anchor> = Vec::new();
     let mut dropped = 0;
     for anchor in anchors {
-        let same = |known: &Anchor| known.label() == anchor.label() && known.within == anchor.within && anchor.value.is_none();
+        let same =
+            |known: &Anchor| known.label() == anchor.label() && known.within == anchor.within && anchor.value.is_none();
         if !anchor.label().is_empty() && chosen.iter().any(same) {
             continue;
         }
@@ -365,7 +375,11 @@ mod tests {
     fn a_state_belongs_to_an_anchor() {
         let switch = |on: bool| SceneNode { checked: Some(on), ..control("switch", "Alerts") };
         let anchor = Anchor::of(&switch(true));
-        assert!(anchor.is_on(&[switch(true)]) && !anchor.is_on(&[switch(false)]) && !anchor.is_on(&[control("switch", "Alerts")]));
+        assert!(
+            anchor.is_on(&[switch(true)])
+                && !anchor.is_on(&[switch(false)])
+                && !anchor.is_on(&[control("switch", "Alerts")])
+        );
     }
 
     #[test]
@@ -385,7 +399,8 @@ mod tests {
 
     #[test]
     fn no_more_than_eight_are_kept_and_the_rest_is_counted() {
-        let end: Vec<SceneNode> = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"].iter().map(|t| text("text", t)).collect();
+        let end: Vec<SceneNode> =
+            ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"].iter().map(|t| text("text", t)).collect();
         let delta = delta(&[], &end, &[], false);
         assert_eq!((delta.appeared.len(), delta.dropped), (8, 2));
     }

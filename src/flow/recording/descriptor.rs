@@ -124,7 +124,8 @@ impl Descriptor {
     #[must_use]
     pub fn describe(&self) -> String {
         let label = [&self.name, &self.text, &self.placeholder, &self.test_id].into_iter().flatten().next();
-        let of = label.map_or_else(|| format!("{} without a name", self.role), |label| format!("{} \"{label}\"", self.role));
+        let of =
+            label.map_or_else(|| format!("{} without a name", self.role), |label| format!("{} \"{label}\"", self.role));
         match &self.within {
             Some(within) => format!("{of} in \"{within}\""),
             None => of,
@@ -133,7 +134,9 @@ impl Descriptor {
 
     /// Every text in it, for filling and hiding.
     pub(in crate::flow) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        [&mut self.name, &mut self.text, &mut self.test_id, &mut self.placeholder, &mut self.within].into_iter().flatten()
+        [&mut self.name, &mut self.text, &mut self.test_id, &mut self.placeholder, &mut self.within]
+            .into_iter()
+            .flatten()
     }
 
     fn fits(&self, live: &Descriptor, without_test_id: bool) -> bool {

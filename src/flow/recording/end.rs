@@ -21,7 +21,13 @@ pub type Baseline<'a> = Option<&'a [SceneNode]>;
 #[must_use]
 pub fn has_cause(entry: &Entry, baseline: Baseline<'_>, moved: bool) -> bool {
     let Some(baseline) = baseline else { return moved };
-    let anchors = || entry.end_anchors.iter().map(|anchor| (anchor, true)).chain(entry.gone_anchors.iter().map(|anchor| (anchor, false)));
+    let anchors = || {
+        entry
+            .end_anchors
+            .iter()
+            .map(|anchor| (anchor, true))
+            .chain(entry.gone_anchors.iter().map(|anchor| (anchor, false)))
+    };
     let only_echoes = anchors().all(|(anchor, _)| anchor.echo);
     anchors().any(|(anchor, appeared)| (only_echoes || !anchor.echo) && anchor.is_on(baseline) != appeared)
 }
@@ -61,9 +67,18 @@ fn new_alert(entry: &Entry, nodes: &[SceneNode], before: &[SceneNode]) -> Option
 #[must_use]
 pub fn expected(entry: &Entry) -> String {
     let anchors: Vec<String> = entry.end_anchors.iter().take(2).map(Anchor::describe).collect();
-    let gone: Vec<String> = entry.gone_anchors.iter().take(2 - anchors.len().min(2)).map(|anchor| format!("{} gone", anchor.describe())).collect();
+    let gone: Vec<String> = entry
+        .gone_anchors
+        .iter()
+        .take(2 - anchors.len().min(2))
+        .map(|anchor| format!("{} gone", anchor.describe()))
+        .collect();
     let all = [anchors, gone].concat().join(", ");
-    format!("expected {}{}", entry.end_path.as_deref().unwrap_or("the recorded screen"), if all.is_empty() { String::new() } else { format!(" with {all}") })
+    format!(
+        "expected {}{}",
+        entry.end_path.as_deref().unwrap_or("the recorded screen"),
+        if all.is_empty() { String::new() } else { format!(" with {all}") }
+    )
 }
 
 #[cfg(test)]
@@ -95,7 +110,12 @@ mod tests {
 
     #[test]
     fn a_typed_value_is_evidence_only_when_nothing_else_changed() {
-        let field = |value: &str| SceneNode { value: Some(value.into()), name: "Code".into(), role: "textbox".into(), ..SceneNode::default() };
+        let field = |value: &str| SceneNode {
+            value: Some(value.into()),
+            name: "Code".into(),
+            role: "textbox".into(),
+            ..SceneNode::default()
+        };
         let echo = Anchor { echo: true, ..Anchor::of(&field("X")) };
         let alone = Entry { end_anchors: vec![echo.clone()], ..entry() };
         assert!(has_cause(&alone, Some(&[field("")]), false));

@@ -212,13 +212,17 @@ impl RecordedAction {
             Verb::Check if value == "false" => format!("uncheck {target}"),
             Verb::Check => format!("check {target}"),
             Verb::Upload => format!("upload {value} to {target}"),
-            Verb::Drag => format!("drag {target} to {}", self.to.as_ref().map(Descriptor::describe).unwrap_or_default()),
+            Verb::Drag => {
+                format!("drag {target} to {}", self.to.as_ref().map(Descriptor::describe).unwrap_or_default())
+            }
             Verb::Scroll if target.is_empty() => format!("scroll the window by {value}"),
             Verb::Scroll => format!("scroll {target} by {value}"),
             Verb::Navigate => format!("open {value}"),
             Verb::Back => "go back".to_owned(),
             Verb::TapAt => self.at.map_or_else(|| "tap a point".to_owned(), |at| format!("tap at {},{}", at.x, at.y)),
-            Verb::Gap => format!("something that cannot be repeated ({})", self.derived.as_deref().unwrap_or("unknown")),
+            Verb::Gap => {
+                format!("something that cannot be repeated ({})", self.derived.as_deref().unwrap_or("unknown"))
+            }
             Verb::Other(word) => word.clone(),
         }
     }
@@ -237,7 +241,8 @@ impl RecordedAction {
 
     fn check(&self, base: &Url, is_own: &dyn Fn(&Url) -> bool) -> Result<(), String> {
         let value = self.value.as_deref();
-        let named = |what: &str| value.filter(|value| !value.is_empty()).ok_or(format!("`{}` without {what}", self.verb));
+        let named =
+            |what: &str| value.filter(|value| !value.is_empty()).ok_or(format!("`{}` without {what}", self.verb));
         if self.is_pointed() && self.target.is_none() {
             return Err(format!("`{}` without a target", self.verb));
         }
@@ -252,7 +257,8 @@ impl RecordedAction {
             Verb::Drag if self.to.is_none() => return Err("`drag` without an end".to_owned()),
             Verb::Scroll => drop(distance(named("a distance")?).ok_or("`scroll` with a distance that is none")?),
             Verb::Navigate => {
-                let url = base.join(named("an address")?).map_err(|error| format!("an address that is none: {error}"))?;
+                let url =
+                    base.join(named("an address")?).map_err(|error| format!("an address that is none: {error}"))?;
                 may_open(url.as_str(), is_own)?;
             }
             Verb::TapAt if self.at.is_none() => return Err("`tapAt` without a point".to_owned()),
@@ -317,12 +323,21 @@ impl Entry {
                 .actions
                 .iter()
                 .map(|action| {
-                    let plain = |target: &Option<Descriptor>| target.clone().map(|target| Descriptor { selector: None, ..target });
+                    let plain = |target: &Option<Descriptor>| {
+                        target.clone().map(|target| Descriptor { selector: None, ..target })
+                    };
                     let (target, to) = (plain(&action.target), plain(&action.to));
                     RecordedAction { summary: String::new(), derived: None, target, to, ..action.clone() }
                 })
                 .collect();
-            (actions, entry.start_path.clone(), entry.end_path.clone(), entry.end_anchors.clone(), entry.gone_anchors.clone(), entry.truncated.is_some())
+            (
+                actions,
+                entry.start_path.clone(),
+                entry.end_path.clone(),
+                entry.end_anchors.clone(),
+                entry.gone_anchors.clone(),
+                entry.truncated.is_some(),
+            )
         };
         bare(self) == bare(other)
     }

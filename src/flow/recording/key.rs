@@ -29,8 +29,17 @@ impl StepKey {
         let step = &self.step;
         // Sorted by hand: a canonical form without another library.
         let parts = json!([
-            "agent-test", SCHEMA, POLICY, self.project, step.test_id, step.target_id, "act", step.call_index,
-            step.instruction_digest, step.params_digest, self.context_digest,
+            "agent-test",
+            SCHEMA,
+            POLICY,
+            self.project,
+            step.test_id,
+            step.target_id,
+            "act",
+            step.call_index,
+            step.instruction_digest,
+            step.params_digest,
+            self.context_digest,
         ]);
         sha256_hex(parts.to_string())
     }
@@ -53,7 +62,11 @@ mod tests {
     use super::*;
 
     fn key(change: impl FnOnce(&mut StepKey)) -> String {
-        let step = RecordedFor { test_id: "flows/a.yaml".into(), instruction_digest: digest("do it"), ..RecordedFor::default() };
+        let step = RecordedFor {
+            test_id: "flows/a.yaml".into(),
+            instruction_digest: digest("do it"),
+            ..RecordedFor::default()
+        };
         let mut key = StepKey { step, context_digest: String::new(), project: "p".into() };
         change(&mut key);
         key.digest()

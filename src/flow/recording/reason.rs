@@ -97,11 +97,23 @@ mod tests {
 
     #[test]
     fn strict_fails_for_what_went_stale_and_lets_live_what_never_could_replay() {
-        use Reason::{ActionFailed, ActionUncertain, EndMismatch, Gap, InvalidEntry, NoEntry, Retry, TargetAmbiguous, TargetNotFound, Truncated, ViewportChanged, WrongContext};
+        use Reason::{
+            ActionFailed, ActionUncertain, EndMismatch, Gap, InvalidEntry, NoEntry, Retry, TargetAmbiguous,
+            TargetNotFound, Truncated, ViewportChanged, WrongContext,
+        };
         for live in [Retry, NoEntry, Truncated, Gap] {
             assert!(!live.is_stale(), "{}", live.word());
         }
-        for stale in [InvalidEntry, WrongContext, TargetNotFound, TargetAmbiguous, ActionFailed, ActionUncertain, ViewportChanged, EndMismatch] {
+        for stale in [
+            InvalidEntry,
+            WrongContext,
+            TargetNotFound,
+            TargetAmbiguous,
+            ActionFailed,
+            ActionUncertain,
+            ViewportChanged,
+            EndMismatch,
+        ] {
             assert!(stale.is_stale(), "{}", stale.word());
         }
     }
