@@ -79,6 +79,8 @@ pub struct Answer<T> {
     pub calls: u32,
     /// USD; none: not known.
     pub cost_usd: Option<f64>,
+    /// Tokens of questions and answers, as far as they were counted.
+    pub tokens: u64,
 }
 
 impl Model {
@@ -154,12 +156,15 @@ impl Model {
             .into_root_schema_for::<T>()
             .to_value();
         let mut wrong = None;
-        let mut taken = Taken { calls: 0, cost_usd: Some(0.0) };
+        let mut taken = Taken { calls: 0, cost_usd: Some(0.0), tokens: 0 };
         for _ in 0..2 {
             let prompt = question.prompt(&self.0.ids.token(), &schema, wrong.as_deref());
             let text = self.say(question.purpose, &prompt, &schema, &mut taken).await?;
             match parse::<T>(&text).and_then(|value| check(&value).map(|()| value)) {
-                Ok(value) => return Ok(Answer { value, calls: taken.calls, cost_usd: taken.cost_usd }),
+                Ok(value) => {
+                    let Taken { calls, cost_usd, tokens } = taken;
+                    return Ok(Answer { value, calls, cost_usd, tokens });
+                }
                 Err(problem) => wrong = Some(problem),
             }
         }
@@ -183,6 +188,9 @@ impl Model {
             let ended = inner.once(purpose, prompt, schema).await;
             let (cost, message) = inner.settle(purpose, reserved, began, &ended);
             taken.add(cost);
+            if let Ended::Said(said) = &ended {
+                taken.tokens += said.prompt_tokens.unwrap_or(0) + said.answer_tokens.unwrap_or(0);
+            }
             match ended {
                 Ended::Said(said) => return Ok(said.text),
                 Ended::Program(problem) => return Err(LlmError::Agent { problem }),
@@ -207,6 +215,7 @@ impl Model {
 struct Taken {
     calls: u32,
     cost_usd: Option<f64>,
+    tokens: u64,
 }
 
 impl Taken {
