@@ -10,6 +10,7 @@
 //! | 5 | [`dispatch`] | one fresh subagent per route; the run log |
 //! | 4 | [`explore`] | walks one route depth-first, makes the maze map |
 //! | 4 | [`export`] | a bug as a test that stands alone: a Playwright spec, a recording for Chrome |
+//! | 4 | [`heal`] | repairs a failing Playwright test inside a budget, or puts everything back; the guard on edits of tests |
 //! | 4 | [`verify`] | plays the traces of bugs and runs again: rerun, verify, diff, minimise; heals, and plays plans |
 //! | 3 | [`replay`] | plays trace steps in a browser, judged by the oracles; the one actor |
 //! | 3 | [`report`] | per-route bug reports, FINAL-REPORT (Markdown, HTML), JUnit; the review |
@@ -39,6 +40,7 @@ pub mod event;
 pub mod exit;
 pub mod explore;
 pub mod export;
+pub mod heal;
 pub mod llm;
 pub mod maze;
 pub mod replay;
