@@ -196,6 +196,7 @@ fn align<'a>(old: &'a [Fact], new: &'a [Fact]) -> Vec<(Option<&'a Fact>, Option<
             (true, false, false) => 6,
             (false, _, _) if a.method == b.method => if same_locator { 5 } else { 2 },
             (false, _, true) if a.locator.is_some() => 3,
+            _ if a.kind == FactKind::Assertion && subject(a) == subject(b) => 2,
             _ => 0,
         }
     };
@@ -246,8 +247,8 @@ fn pair(old: &Fact, new: &Fact, title: &str, terms: GuardTerms, verdict: &mut Gu
         let what = new.within.iter().find(|what| !old.within.contains(what)).cloned().unwrap_or_default();
         verdict.say("conditional", title, format!("`{}` stands in `{what}` now", told(new)), line);
     }
-    if old.expected != new.expected {
-        if terms.allow_expectation && old.shape == new.shape {
+    if old.expected != new.expected && old.shape == new.shape {
+        if terms.allow_expectation {
             verdict.expectations_changed += 1;
         } else {
             let message = format!("the expected value {} became {}", list(&old.expected), list(&new.expected));
@@ -308,6 +309,11 @@ fn is_wide(link: &super::spec::Link) -> bool {
         }
         _ => false,
     }
+}
+
+/// What an assertion is about.
+fn subject(fact: &Fact) -> &str {
+    fact.shape.rsplit_once(").").map_or(fact.shape.as_str(), |(subject, _)| subject)
 }
 
 fn is_subsequence(small: &[String], large: &[String]) -> bool {

@@ -40,6 +40,10 @@ pub struct Link {
     pub end: usize,
     /// Bytes of the arguments, with their parentheses.
     pub args_range: Option<Range<usize>>,
+    /// Bytes of the literal of `text`.
+    pub text_range: Option<Range<usize>>,
+    /// Bytes of the literal of `name_option`.
+    pub option_range: Option<Range<usize>>,
 }
 
 const LOCATORS: &[&str] = &[
@@ -148,19 +152,24 @@ impl Chain {
 fn link(spec: &Spec, property: Node<'_>, arguments: Option<Node<'_>>, end: usize) -> Link {
     let mut args = Vec::new();
     let (mut text, mut name_option, mut exact) = (None, None, false);
+    let (mut text_range, mut option_range) = (None, None);
     if let Some(arguments) = arguments {
         let mut cursor = arguments.walk();
         for (index, argument) in arguments.named_children(&mut cursor).filter(|node| node.kind() != "comment").enumerate() {
             args.push(spec.normal(argument, Hide::Nothing));
             if index == 0 && argument.kind() == "string" {
                 text = Some(unquoted(spec.of(argument)));
+                text_range = Some(argument.byte_range());
             }
             if argument.kind() == "object" {
                 let mut pairs = argument.walk();
                 for pair in argument.named_children(&mut pairs).filter(|node| node.kind() == "pair") {
                     let (Some(key), Some(value)) = (pair.child_by_field_name("key"), pair.child_by_field_name("value")) else { continue };
                     match (spec.of(key).trim_matches(['\'', '"']), value.kind()) {
-                        ("name" | "hasText", "string") => name_option = Some(unquoted(spec.of(value))),
+                        ("name" | "hasText", "string") => {
+                            name_option = Some(unquoted(spec.of(value)));
+                            option_range = Some(value.byte_range());
+                        }
                         ("exact", "true") => exact = true,
                         _ => {}
                     }
@@ -178,5 +187,7 @@ fn link(spec: &Spec, property: Node<'_>, arguments: Option<Node<'_>>, end: usize
         name: property.byte_range(),
         end,
         args_range: arguments.map(|node| node.byte_range()),
+        text_range,
+        option_range,
     }
 }

@@ -476,7 +476,11 @@ impl Walk<'_> {
 
     fn assertion(&mut self, node: Node<'_>, chain: &Chain, place: &Place) {
         let spec = self.spec;
-        let Some(matcher) = chain.links.iter().rev().find(|link| link.is_call) else { return };
+        let calls = || chain.links.iter().rev().filter(|link| link.is_call);
+        let Some(matcher) = calls().find(|link| link.method.starts_with("to")).or_else(|| calls().next()) else { return };
+        for link in calls().filter(|link| link.method == "catch") {
+            self.hazard(place, &link.method);
+        }
         // `expect.extend`, `expect.configure` alone check nothing.
         if chain.root == "expect" && chain.links.iter().filter(|link| link.is_call).count() < 2 && !matches!(matcher.method.as_str(), "fail") {
             return;

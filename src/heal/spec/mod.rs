@@ -12,6 +12,7 @@ use std::path::Path;
 use tree_sitter::{Node, Parser, Tree};
 
 pub use chain::{Chain, Link, is_locator_method};
+pub(crate) use facts::PRESENCE;
 pub use facts::{Fact, FactKind, Facts, LocatorUse, TestFacts};
 
 /// A parsed spec (or page object).
