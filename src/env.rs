@@ -49,6 +49,8 @@ pub const OPENROUTER_API_KEY: &str = "OPENROUTER_API_KEY";
 pub const OPENAI_COMPATIBLE_API_KEY: &str = "OPENAI_COMPATIBLE_API_KEY";
 /// Address of the provider `openai_compatible`, up to and with `/v1`.
 pub const OPENAI_COMPATIBLE_BASE_URL: &str = "OPENAI_COMPATIBLE_BASE_URL";
+/// Key of an own address, under the name that `vlmkit-heal` reads; after `OPENAI_COMPATIBLE_API_KEY`.
+pub const VLMKIT_HEAL_BASEURL_KEY: &str = "VLMKIT_HEAL_BASEURL_KEY";
 /// Log filter for diagnostics on stderr (`tracing` syntax).
 pub const LOG: &str = "AGENT_TEST_LOG";
 /// Identity of the session that calls (recorded with claims).
