@@ -18,6 +18,7 @@ mod export;
 mod fail;
 mod fingerprint;
 mod guard;
+mod heal;
 mod heartbeat;
 mod hold_driver;
 mod init;
@@ -41,6 +42,7 @@ mod status;
 mod unblock;
 mod undo;
 mod verify;
+mod vrt;
 
 use clap::{Parser, Subcommand};
 
@@ -89,6 +91,7 @@ enum Command {
     Fingerprint(fingerprint::Args),
     #[command(name = "__guard", hide = true)]
     Guard(guard::Args),
+    Heal(Box<heal::Args>),
     /// Lengthen a lease
     Heartbeat(heartbeat::Args),
     #[command(name = "__hold-driver", hide = true)]
@@ -120,6 +123,7 @@ enum Command {
     Unblock(unblock::Args),
     Undo(undo::Args),
     Verify(Box<verify::Args>),
+    Vrt(vrt::Args),
 }
 
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
@@ -140,6 +144,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Fail(args) => fail::run(context, args),
         Command::Fingerprint(args) => fingerprint::run(context, args),
         Command::Guard(args) => guard::run(&args),
+        Command::Heal(args) => heal::run(context, *args),
         Command::Heartbeat(args) => heartbeat::run(context, args),
         Command::HoldDriver(args) => hold_driver::run(context, args),
         Command::Init(args) => init::run(context, *args),
@@ -160,6 +165,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Unblock(args) => unblock::run(context, args),
         Command::Undo(args) => undo::run(context, args),
         Command::Verify(args) => verify::run(context, *args),
+        Command::Vrt(args) => vrt::run(context, args),
     }
 }
 

@@ -220,11 +220,10 @@ impl Work<'_> {
     }
 
     async fn go(&mut self) -> Result<Ended, HealError> {
-        let (mut report, mut diagnosis) = match self.look().await? {
-            Ok(seen) => seen,
+        let mut diagnosis = match self.look().await? {
+            Ok((_, diagnosis)) => diagnosis,
             Err(ended) => return Ok(ended),
         };
-        self.expected = sorted(report.executed());
         while diagnosis == Diagnosis::Green {
             // Nothing to do, unless it is red now and then.
             let mut red = None;
@@ -240,8 +239,8 @@ impl Work<'_> {
             if self.flake_streak >= self.options.flaky_threshold {
                 return Ok((Verdict::Flaky, "green, and then red without a change".to_owned()));
             }
-            (report, diagnosis) = match self.look().await? {
-                Ok(seen) => seen,
+            diagnosis = match self.look().await? {
+                Ok((_, diagnosis)) => diagnosis,
                 Err(ended) => return Ok(ended),
             };
         }
@@ -257,7 +256,8 @@ impl Work<'_> {
         if second == Diagnosis::Green {
             return Ok((Verdict::Flaky, "red, and then green without a change".to_owned()));
         }
-        (report, diagnosis) = (again, second);
+        let mut report = again;
+        diagnosis = second;
         self.expected = sorted(report.executed());
         for _ in 0..self.options.max_attempts {
             if let Some(ended) = final_word(&diagnosis) {
