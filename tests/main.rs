@@ -13,7 +13,10 @@ mod explore_bugs; // each kind of fault in the report, and what every report kee
 mod explore_input; // what `explore` and its neighbours cannot use, and whose turn it is then
 mod explore_kit; // no tests: small pages that write down every request, and an exploration of them
 mod export; // specs and recordings of bugs, played by Playwright and by Chrome's own replay library
+mod heal; // `heal`: the loop, its money, its journal and its guard, with a test command that is a script
+mod heal_kit; // no tests: a project whose test command is a script that answers with a report
 mod heal_locator; // a target that is not found is asked of a model, judged, marked and proposed; `verify --heal`, `rerun --heal`
+mod heal_vrt; // `heal` and `vrt review` on screenshots, with a model server
 mod minimise; // the steps that a bug needs, found by replays in a browser
 mod minimise_lab; // no tests: an application whose bug needs certain steps
 mod model_kit; // no tests: a model server that speaks the providers' shapes and answers from a script
