@@ -14,6 +14,7 @@ mod explore_input; // what `explore` and its neighbours cannot use, and whose tu
 mod explore_kit; // no tests: small pages that write down every request, and an exploration of them
 mod export; // specs and recordings of bugs, played by Playwright and by Chrome's own replay library
 mod heal; // `heal`: the loop, its money, its journal and its guard, with a test command that is a script
+mod heal_corpus; // a corpus of failing specs with real Playwright: what is repaired, and what must not be
 mod heal_kit; // no tests: a project whose test command is a script that answers with a report
 mod heal_locator; // a target that is not found is asked of a model, judged, marked and proposed; `verify --heal`, `rerun --heal`
 mod heal_vrt; // `heal` and `vrt review` on screenshots, with a model server
