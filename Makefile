@@ -4,7 +4,8 @@
 #
 # Longer proofs: make fault-table (every fault at every system call of a transition), make bench-state (what a change of
 # the state costs, beside the disk's floor, serde_json and jq), make bench-replay (a step of a replay beside Playwright),
-# make bench-minimise (replays that shortening takes, beside ddmin), make fuzz (TARGET=state_file SECONDS=600)
+# make bench-minimise (replays that shortening takes, beside ddmin), make fuzz (TARGET=state_file SECONDS=600),
+# make bench-heal (a corpus of failing Playwright tests: what is repaired, and what falsely)
 #
 # Assumed: a Rust toolchain (1.95 or newer) and make. As root on Debian the rest is installed; elsewhere both say what is
 # missing and how to get it. The development profile serves all of them: it builds in a third of the time of a release.
@@ -13,7 +14,7 @@ CARGO ?= cargo
 CARGO_FLAGS ?= --locked
 BROWSERS ?= 2
 
-.PHONY: demo test check setup fmt install help fault-table bench-state bench-replay bench-minimise fuzz
+.PHONY: demo test check setup fmt install help fault-table bench-state bench-replay bench-minimise bench-heal fuzz
 
 help:
 	@sed -n 's/^# //p' Makefile | head -5
@@ -52,6 +53,11 @@ bench-replay:
 bench-minimise:
 	@sh scripts/setup.sh build browser
 	$(CARGO) bench $(CARGO_FLAGS) --bench minimise
+
+bench-heal:
+	@sh scripts/setup.sh build browser node
+	AGENT_TEST_CORPUS=all $(CARGO) test $(CARGO_FLAGS) --test main -- --nocapture heal_corpus::the_corpus
+	$(CARGO) bench $(CARGO_FLAGS) --bench heal
 
 TARGET ?= state_file
 SECONDS ?= 600

@@ -86,6 +86,21 @@ pub fn is_set(name: &str) -> bool {
     get(name).is_some()
 }
 
+/// Variables whose names speak of secrets, with their values. Not those too short to be one.
+#[must_use]
+pub fn secrets() -> Vec<(String, String)> {
+    const WORDS: [&str; 8] =
+        ["PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "PRIVATE_KEY", "CREDENTIAL"];
+    let speaks = |name: &str| {
+        let name = name.to_uppercase();
+        name == VLMKIT_HEAL_BASEURL_KEY || WORDS.iter().any(|word| name.contains(word))
+    };
+    // A value that is no text cannot stand in one.
+    let texts =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    texts.filter(|(name, value)| value.len() >= 6 && speaks(name)).collect()
+}
+
 /// The first of these variables that is set.
 #[must_use]
 pub fn first(names: &[&str]) -> Option<String> {

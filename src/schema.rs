@@ -54,7 +54,10 @@ pub const FORMATS: &[Format] = &[
     Format::of::<crate::verify::DiffReport>("diff", "what changed between two runs: `diff --json`"),
     Format::of::<crate::event::Event>("event", "what happens in a campaign: one line of the event log"),
     Format::of::<crate::heal::result::HealResult>("heal", "what a heal of a Playwright test came to: `heal --json`"),
-    Format::of::<crate::heal::result::BatchResult>("heal-batch", "what a heal of several files came to: `heal --all --json`"),
+    Format::of::<crate::heal::result::BatchResult>(
+        "heal-batch",
+        "what a heal of several files came to: `heal --all --json`",
+    ),
     Format::of::<crate::heal::tiers::TierFile>("heal-tiers", "a catalogue of model tiers: `heal --tiers FILE`"),
     Format::of::<crate::state::HistoryLine>(
         "history",

@@ -36,7 +36,9 @@ fn a_renamed_button_is_repaired_without_a_model_and_proved() {
     assert_eq!(document["model"]["calls"], 0);
     let evidence = &document["attempts"][0]["evidence"];
     assert_eq!((&evidence["before"], &evidence["after"]), (&"button \"Begin\"".into(), &"button \"Start\"".into()));
-    assert!(document["diff"].as_str().unwrap().contains("+  await page.getByRole('button', { name: 'Start' }).click();"));
+    assert!(
+        document["diff"].as_str().unwrap().contains("+  await page.getByRole('button', { name: 'Start' }).click();")
+    );
     // Red, red, green, twice more, false.
     assert_eq!((runs(&sandbox), &document["testRuns"]), (6, &6.into()));
     let schema = agent_test::schema::find("heal").unwrap().schema().to_value();
@@ -84,7 +86,10 @@ fn a_repair_that_is_red_now_and_then_is_flaky_and_put_back() {
 #[test]
 fn an_application_that_is_not_there_is_no_matter_of_the_test() {
     let sandbox = project(SPEC, "'Start'", PAGE);
-    sandbox.write("red.json", &report(Some(("Error: page.goto: net::ERR_CONNECTION_REFUSED at http://127.0.0.1:1/", 3, 9))));
+    sandbox.write(
+        "red.json",
+        &report(Some(("Error: page.goto: net::ERR_CONNECTION_REFUSED at http://127.0.0.1:1/", 3, 9))),
+    );
     ends(&sandbox, &[], "environment");
     let blank = project(SPEC, "'Start'", "- generic [ref=e1]\n");
     ends(&blank, &[], "environment");
@@ -136,15 +141,29 @@ fn a_locator_of_a_page_object_is_repaired_only_where_that_is_allowed() {
     let sandbox = project(spec, "Login", PAGE);
     sandbox.write("pages/login.ts", place);
     let column = place.lines().nth(2).unwrap().find("click").unwrap() as u32 + 1;
-    let message = format!("TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button', {{ name: 'Begin' }})\n\n   at pages/login.ts:3\n    at Login.start (@ROOT@/pages/login.ts:3:{column})\n    at @ROOT@/{FILE}:3:25");
-    sandbox.write("red.json", &report(Some((&message, 3, column))).replace(&format!("\"file\":\"@ROOT@/{FILE}\",\"line\":3"), "\"file\":\"@ROOT@/pages/login.ts\",\"line\":3"));
-    sandbox.write("run.sh", &sandbox.read("run.sh").replace("grep -q \"$(cat want)\" \"$spec\"", "grep -q \"'Start'\" pages/login.ts"));
+    let message = format!(
+        "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button', {{ name: 'Begin' }})\n\n   at pages/login.ts:3\n    at Login.start (@ROOT@/pages/login.ts:3:{column})\n    at @ROOT@/{FILE}:3:25"
+    );
+    sandbox.write(
+        "red.json",
+        &report(Some((&message, 3, column))).replace(
+            &format!("\"file\":\"@ROOT@/{FILE}\",\"line\":3"),
+            "\"file\":\"@ROOT@/pages/login.ts\",\"line\":3",
+        ),
+    );
+    sandbox.write(
+        "run.sh",
+        &sandbox.read("run.sh").replace("grep -q \"$(cat want)\" \"$spec\"", "grep -q \"'Start'\" pages/login.ts"),
+    );
     let refused = heal(&sandbox, &[]).exits(1).json();
     assert_eq!(refused["verdict"], "needs-review", "{refused:#}");
     assert!(refused["reason"].as_str().unwrap().contains("login.ts:3"), "{refused:#}");
     let fixed = heal(&sandbox, &["--also", "pages/login.ts"]).exits(0).json();
     assert_eq!(fixed["verdict"], "fixed", "{fixed:#}");
-    assert_eq!((sandbox.read("pages/login.ts"), sandbox.read(FILE)), (place.replace("'Begin'", "'Start'"), spec.to_owned()));
+    assert_eq!(
+        (sandbox.read("pages/login.ts"), sandbox.read(FILE)),
+        (place.replace("'Begin'", "'Start'"), spec.to_owned())
+    );
 }
 
 #[test]
@@ -250,7 +269,11 @@ const MODEL: &str = "openai_compatible/m";
 
 /// A project whose button says something that only a model knows to be the same.
 fn hard() -> Sandbox {
-    project(SPEC, "'Go live'", "- heading \"Orders\" [level=1]\n- button \"Go live\" [ref=e1]\n- button \"Cancel\" [ref=e2]\n- status: done\n")
+    project(
+        SPEC,
+        "'Go live'",
+        "- heading \"Orders\" [level=1]\n- button \"Go live\" [ref=e1]\n- button \"Cancel\" [ref=e2]\n- status: done\n",
+    )
 }
 
 fn tier(server: &ModelServer, price: &str) -> String {
@@ -270,9 +293,16 @@ fn a_model_picks_where_the_free_tier_stops_and_its_cost_is_in_the_ledger() {
 
 #[test]
 fn a_model_that_finds_nothing_is_followed_by_the_next_tier() {
-    let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Say(r#"{"number": null, "same_purpose": false, "reason": "not clear"}"#), Reply::Pick("Go live")]));
+    let (sandbox, server) = (
+        hard(),
+        ModelServer::start(&[
+            Reply::Say(r#"{"number": null, "same_purpose": false, "reason": "not clear"}"#),
+            Reply::Pick("Go live"),
+        ]),
+    );
     let one = tier(&server, "free");
-    let document = ends(&sandbox, &["--codegen-tier", &one, "--codegen-tier", &one.replace("/m,", "/strong,")], "fixed");
+    let document =
+        ends(&sandbox, &["--codegen-tier", &one, "--codegen-tier", &one.replace("/m,", "/strong,")], "fixed");
     assert_eq!(document["model"]["calls"], 2);
     assert!(server.asked()[1].words().contains("not clear"), "the stronger is told what was tried");
 }
@@ -294,7 +324,10 @@ fn an_adversary_gets_nothing_past_the_guard() {
         let server = ModelServer::start(&[Reply::Say(edit)]);
         let document = ends(&sandbox, &["--codegen-tier", &tier(&server, "free"), "--allow-rewrite"], "give-up");
         assert_eq!(document["attempts"].as_array().unwrap().last().unwrap()["tier"], "free", "{document:#}");
-        assert!(document["attempts"].as_array().unwrap().iter().any(|attempt| attempt["outcome"] == "refused"), "{edit}\n{document:#}");
+        assert!(
+            document["attempts"].as_array().unwrap().iter().any(|attempt| attempt["outcome"] == "refused"),
+            "{edit}\n{document:#}"
+        );
     }
 }
 
@@ -302,13 +335,17 @@ fn an_adversary_gets_nothing_past_the_guard() {
 fn an_adversary_that_picks_the_wrong_element_is_undone() {
     let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Pick("Cancel")]));
     let document = ends(&sandbox, &["--codegen-tier", &tier(&server, "free")], "give-up");
-    assert!(document["attempts"].as_array().unwrap().iter().any(|attempt| attempt["outcome"] == "failed"), "{document:#}");
+    assert!(
+        document["attempts"].as_array().unwrap().iter().any(|attempt| attempt["outcome"] == "failed"),
+        "{document:#}"
+    );
 }
 
 #[test]
 fn a_call_that_could_cost_more_than_is_left_is_not_made() {
     let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Pick("Go live")]));
-    let document = ends(&sandbox, &["--codegen-tier", &tier(&server, "prompt=1,answer=2"), "--budget-usd", "0.0001"], "give-up");
+    let document =
+        ends(&sandbox, &["--codegen-tier", &tier(&server, "prompt=1,answer=2"), "--budget-usd", "0.0001"], "give-up");
     assert_eq!((server.calls(), &document["model"]["calls"]), (0, &0.into()));
 }
 
@@ -325,8 +362,14 @@ fn a_tier_without_a_price_is_refused_before_anything_runs() {
 #[test]
 fn prices_come_from_a_list_and_tiers_from_a_catalogue() {
     let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Pick("Go live")]));
-    sandbox.write("prices.json", r#"{"data": [{"id": "m", "pricing": {"prompt": "0.000001", "completion": "0.000002"}}]}"#);
-    sandbox.write("tiers.json", &format!(r#"{{"codegen": [{{"model": "openrouter/m", "baseUrl": "{}/v1"}}]}}"#, server.url));
+    sandbox.write(
+        "prices.json",
+        r#"{"data": [{"id": "m", "pricing": {"prompt": "0.000001", "completion": "0.000002"}}]}"#,
+    );
+    sandbox.write(
+        "tiers.json",
+        &format!(r#"{{"codegen": [{{"model": "openrouter/m", "baseUrl": "{}/v1"}}]}}"#, server.url),
+    );
     let document = ends(&sandbox, &["--tiers", "tiers.json", "--prices", "prices.json"], "fixed");
     assert!((document["model"]["costUsd"].as_f64().unwrap() - 0.0011).abs() < 1e-9, "{document:#}");
 }
@@ -346,7 +389,12 @@ fn a_model_is_told_of_no_secret_and_of_the_guardrail() {
     sandbox.write("plan.md", "Never drop the publishing step.");
     let tier = tier(&server, "free");
     let mut command = sandbox.command(&arguments(&["--codegen-tier", &tier, "--guardrail", "plan.md"]));
-    let answer: Answer = command.env("SHOP_PASSWORD", "hunter2-secret").env("VLMKIT_HEAL_BASEURL_KEY", "sk-own").output().unwrap().into();
+    let answer: Answer = command
+        .env("SHOP_PASSWORD", "hunter2-secret")
+        .env("VLMKIT_HEAL_BASEURL_KEY", "sk-own")
+        .output()
+        .unwrap()
+        .into();
     assert_eq!(verdict(&answer), "fixed");
     let asked = &server.asked()[0];
     assert!(!asked.words().contains("hunter2-secret") && asked.words().contains("[SHOP_PASSWORD]"));
@@ -364,8 +412,25 @@ fn a_batch_keeps_to_its_budget_and_goes_on_after_an_error() {
     sandbox.write("run.sh", &sandbox.read("run.sh").replace("|$PWD|g\"", "|$PWD|g; s|tests/a.spec.ts|$spec|g\""));
     let tier = tier(&server, "prompt=0,answer=2");
     let arguments = [
-        "heal", "--all", FILE, "missing.spec.ts", "tests/b.spec.ts", "tests/c.spec.ts", "--json", "--codegen-tier", &tier, "--total-budget-usd", "0.0011", "--markdown", "out.md",
-        "--budget-usd", "1", "--", "sh", "run.sh", "{file}",
+        "heal",
+        "--all",
+        FILE,
+        "missing.spec.ts",
+        "tests/b.spec.ts",
+        "tests/c.spec.ts",
+        "--json",
+        "--codegen-tier",
+        &tier,
+        "--total-budget-usd",
+        "0.0011",
+        "--markdown",
+        "out.md",
+        "--budget-usd",
+        "1",
+        "--",
+        "sh",
+        "run.sh",
+        "{file}",
     ];
     // A call is reserved at 4000 tokens of an answer, 0.008 USD, and costs 0.0001.
     // The first call may cost more than all of it, so nothing is spent at all.
@@ -392,7 +457,12 @@ fn the_guard_alone_judges_two_files_and_a_git_range() {
     let refused = sandbox.run(&["heal", "--check", "old.ts", "weaker.ts", "--json"]).exits(1).json();
     assert_eq!(refused["files"][0]["verdict"]["findings"][0]["rule"], "assertion-changed", "{refused:#}");
     let git = |arguments: &[&str]| {
-        let done = std::process::Command::new("git").current_dir(sandbox.path()).args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(arguments).output().unwrap();
+        let done = std::process::Command::new("git")
+            .current_dir(sandbox.path())
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+            .args(arguments)
+            .output()
+            .unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     };
     git(&["init", "-q", "-b", "main"]);
@@ -414,4 +484,34 @@ fn a_summary_for_a_pull_request_is_written_and_cannot_be_broken_out_of() {
     heal(&sandbox, &["--markdown", "summary.md"]).exits(0);
     let text = sandbox.read("summary.md");
     assert!(text.starts_with("## fixed: ") && text.contains("```diff") && !text.contains("<script>"), "{text}");
+}
+
+#[test]
+fn the_example_script_heals_after_a_generator_and_refuses_what_is_weaker() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/heal-after-generator.sh");
+    let run = |base: &str| -> Answer {
+        let mut command = std::process::Command::new("sh");
+        command.arg(&script).arg(FILE).current_dir(sandbox.path()).env("AGENT_TEST", env!("CARGO_BIN_EXE_agent-test"));
+        command.env("TEST_COMMAND", "sh run.sh").env("BASE", base).env("AGENT_TEST_PROJECT_DIR", sandbox.path());
+        command.output().unwrap().into()
+    };
+    let git = |arguments: &[&str]| {
+        let done = std::process::Command::new("git")
+            .current_dir(sandbox.path())
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(done.status.success());
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "one"]);
+    run("main").exits(0);
+    assert_eq!(sandbox.read(FILE), SPEC.replace("'Begin'", "'Start'"));
+    assert!(sandbox.read("heal-summary.md").contains("fixed"));
+    sandbox.write(FILE, &SPEC.replace("'Begin'", "'Start'").replace("toHaveText('done')", "toBeVisible()"));
+    let weaker = run("main").exits(1);
+    assert!(weaker.stdout.contains("assertion-changed"), "{}", weaker.stdout);
 }

@@ -20,7 +20,8 @@ test('starts', async ({ page }) => {
 pub const FILE: &str = "tests/a.spec.ts";
 
 /// The page after `Begin` became `Start`.
-pub const PAGE: &str = "- heading \"Orders\" [level=1]\n- button \"Start\" [ref=e1]\n- button \"Cancel\" [ref=e2]\n- status: done\n";
+pub const PAGE: &str =
+    "- heading \"Orders\" [level=1]\n- button \"Start\" [ref=e1]\n- button \"Cancel\" [ref=e2]\n- status: done\n";
 
 /// Green when the spec holds `want`, red otherwise; `hold` names a run that never ends, `green_runs` and `red_runs` force one.
 const SCRIPT: &str = r#"

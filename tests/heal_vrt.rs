@@ -6,8 +6,10 @@ use crate::heal_kit::{FILE, PAGE, SPEC, heal, project, report};
 use crate::model_kit::{ModelServer, Reply};
 use crate::sandbox::Sandbox;
 
-const ACCEPT: &str = r#"{"verdict": "accept", "confidence": 0.97, "explained": [1, 2, 3, 4], "reason": "the badge is red as declared"}"#;
-const REJECT: &str = r#"{"verdict": "reject", "confidence": 0.95, "explained": [], "reason": "the heading is garbled"}"#;
+const ACCEPT: &str =
+    r#"{"verdict": "accept", "confidence": 0.97, "explained": [1, 2, 3, 4], "reason": "the badge is red as declared"}"#;
+const REJECT: &str =
+    r#"{"verdict": "reject", "confidence": 0.95, "explained": [], "reason": "the heading is garbled"}"#;
 const DECLARED: [&str; 2] = ["--expected-change", "The badge turns red"];
 const BASELINE: &str = "tests/a.spec.ts-snapshots/badge-linux.png";
 
@@ -45,7 +47,10 @@ fn visual(actual: &[u8]) -> Sandbox {
         { "name": "badge-actual.png", "contentType": "image/png", "path": "@ROOT@/actual.png" },
     ]);
     sandbox.write("red.json", &red.to_string());
-    sandbox.write("run.sh", &sandbox.read("run.sh").replace("grep -q \"$(cat want)\" \"$spec\"", &format!("cmp -s actual.png {BASELINE}")));
+    sandbox.write(
+        "run.sh",
+        &sandbox.read("run.sh").replace("grep -q \"$(cat want)\" \"$spec\"", &format!("cmp -s actual.png {BASELINE}")),
+    );
     sandbox
 }
 
@@ -54,7 +59,13 @@ fn bytes(sandbox: &Sandbox, name: &str) -> Vec<u8> {
 }
 
 fn tiers(servers: &[&ModelServer]) -> Vec<String> {
-    servers.iter().enumerate().flat_map(|(index, server)| ["--observe-tier".to_owned(), format!("openai_compatible/m{index},url={}/v1,prompt=1,answer=2", server.url)]).collect()
+    servers
+        .iter()
+        .enumerate()
+        .flat_map(|(index, server)| {
+            ["--observe-tier".to_owned(), format!("openai_compatible/m{index},url={}/v1,prompt=1,answer=2", server.url)]
+        })
+        .collect()
 }
 
 #[track_caller]
@@ -82,7 +93,10 @@ fn a_declared_change_that_both_tiers_accept_is_promoted_and_the_images_were_sent
     let content = cheap.asked()[0].body.pointer("/messages/1/content").cloned().unwrap();
     assert_eq!(content.as_array().unwrap().iter().filter(|part| part["type"] == "image_url").count(), 2);
     assert!(content[0]["text"].as_str().unwrap().contains("region 1: changed"));
-    assert_eq!((&document["reviews"][0]["intent"], document["promoted"].as_array().unwrap().len()), (&"declared".into(), 1));
+    assert_eq!(
+        (&document["reviews"][0]["intent"], document["promoted"].as_array().unwrap().len()),
+        (&"declared".into(), 1)
+    );
     assert_eq!(document["model"]["calls"], 2);
 }
 
@@ -118,7 +132,12 @@ fn a_promotion_that_does_not_end_in_fixed_is_undone() {
     let sandbox = visual(&picture([255, 0, 0], true));
     // Green once, red at both of the runs that prove it, again and again.
     sandbox.write("red_runs", "4 5 7 8");
-    review(&sandbox, &[&ModelServer::start(&[Reply::Say(ACCEPT)])], &[&DECLARED[..], &["--flaky-threshold", "1"]].concat(), "flaky");
+    review(
+        &sandbox,
+        &[&ModelServer::start(&[Reply::Say(ACCEPT)])],
+        &[&DECLARED[..], &["--flaky-threshold", "1"]].concat(),
+        "flaky",
+    );
 }
 
 #[test]
@@ -142,8 +161,14 @@ fn a_killed_promotion_is_undone_by_the_next_start() {
 #[test]
 fn a_first_baseline_that_playwright_wrote_goes_again() {
     let sandbox = project(SPEC, "never", PAGE);
-    sandbox.write("red.json", &report(Some(("Error: A snapshot doesn't exist at /x/new-linux.png, writing actual.", 4, 9))));
-    let script = sandbox.read("run.sh").replace("word=green\n", "word=green\nmkdir -p tests/a.spec.ts-snapshots; echo new > tests/a.spec.ts-snapshots/new-linux.png\n");
+    sandbox.write(
+        "red.json",
+        &report(Some(("Error: A snapshot doesn't exist at /x/new-linux.png, writing actual.", 4, 9))),
+    );
+    let script = sandbox.read("run.sh").replace(
+        "word=green\n",
+        "word=green\nmkdir -p tests/a.spec.ts-snapshots; echo new > tests/a.spec.ts-snapshots/new-linux.png\n",
+    );
     sandbox.write("run.sh", &script);
     let document = heal(&sandbox, &[]).exits(1).json();
     assert_eq!(document["verdict"], "needs-review", "{document:#}");
@@ -157,8 +182,15 @@ fn three_images_alone_are_reviewed() {
     let tiers = tiers(&[&server]);
     let arguments = ["vrt", "review", BASELINE, "actual.png", "--json", &tiers[0], &tiers[1], DECLARED[0], DECLARED[1]];
     let document = sandbox.run(&arguments).exits(0).json();
-    assert_eq!((&document["verdict"], &document["outcome"], &document["model"]["calls"]), (&"accept".into(), &"intentional-change".into(), &1.into()));
+    assert_eq!(
+        (&document["verdict"], &document["outcome"], &document["model"]["calls"]),
+        (&"accept".into(), &"intentional-change".into(), &1.into())
+    );
     let unsure = sandbox.run(&["vrt", "review", BASELINE, "actual.png", "--json"]).exits(1).json();
-    assert_eq!((&unsure["verdict"], &unsure["measured"]["regions"][0]["kind"]), (&"unsure".into(), &"changed".into()), "{unsure:#}");
+    assert_eq!(
+        (&unsure["verdict"], &unsure["measured"]["regions"][0]["kind"]),
+        (&"unsure".into(), &"changed".into()),
+        "{unsure:#}"
+    );
     sandbox.run(&["vrt", "review", BASELINE, "run.sh"]).exits(2);
 }

@@ -154,17 +154,25 @@ pub(crate) struct ReviewArgs {
 }
 
 fn money(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|usd: &f64| usd.is_finite() && *usd >= 0.0).ok_or_else(|| "expected 0 or more USD".to_owned())
+    text.parse()
+        .ok()
+        .filter(|usd: &f64| usd.is_finite() && *usd >= 0.0)
+        .ok_or_else(|| "expected 0 or more USD".to_owned())
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| "expected a number between 0 and 1".to_owned())
+    text.parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "expected a number between 0 and 1".to_owned())
 }
 
 fn rect(text: &str) -> Result<Rect, String> {
     let numbers: Vec<u32> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
     match numbers.as_slice() {
-        [x, y, width, height] if text.matches(',').count() == 3 => Ok(Rect { x: *x, y: *y, width: *width, height: *height }),
+        [x, y, width, height] if text.matches(',').count() == 3 => {
+            Ok(Rect { x: *x, y: *y, width: *width, height: *height })
+        }
         _ => Err("expected four numbers: X,Y,WIDTH,HEIGHT".to_owned()),
     }
 }
@@ -173,7 +181,10 @@ impl ReviewArgs {
     pub(crate) fn terms(&self, directory: &Path) -> ReviewTerms {
         ReviewTerms {
             expected: self.expected_change.clone(),
-            git: self.git_context.as_ref().and_then(|base| git::context(directory, Some(base.as_str()).filter(|base| !base.is_empty()))),
+            git: self
+                .git_context
+                .as_ref()
+                .and_then(|base| git::context(directory, Some(base.as_str()).filter(|base| !base.is_empty()))),
             regions: self.expected_region.clone(),
             threshold: self.accept_threshold,
             confirm: !self.no_confirm_accept,
@@ -220,7 +231,9 @@ impl Tiers {
     pub(crate) fn open(&self, usd: f64) -> Result<Opened, HealError> {
         let budget = Budget::new(self.max_calls, Some(usd));
         let ids = Ids::random();
-        let open = |tiers: &[Tier]| tiers.iter().map(|tier| tiers::open(tier, &self.prices, &budget, usd, &ids)).collect::<Result<Vec<_>, _>>();
+        let open = |tiers: &[Tier]| {
+            tiers.iter().map(|tier| tiers::open(tier, &self.prices, &budget, usd, &ids)).collect::<Result<Vec<_>, _>>()
+        };
         Ok(Opened { codegen: open(&self.file.codegen)?, observe: open(&self.file.observe)?, budget: budget.clone() })
     }
 }
@@ -240,22 +253,27 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         let text = format!("{} put back\n", super::counted(restored.restored.len() + restored.removed.len(), "file"));
         return context.answer(json!({ "recovered": restored }), text);
     }
-    let directory = std::env::current_dir().map_err(|error| Failure::usage("no_project", format!("cannot tell the working directory: {error}")))?;
+    let directory = std::env::current_dir()
+        .map_err(|error| Failure::usage("no_project", format!("cannot tell the working directory: {error}")))?;
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let (directory, project) = (real(&directory), real(&context.project));
     let root = if directory.starts_with(&project) { project.clone() } else { directory.clone() };
     if args.files.is_empty() {
-        return Err(Failure::usage("bad_argument", "no test file was named").hinted("name it before `--`, and the test command behind it"));
+        return Err(Failure::usage("bad_argument", "no test file was named")
+            .hinted("name it before `--`, and the test command behind it"));
     }
     if args.files.len() > 1 && !args.all {
-        return Err(Failure::usage("bad_argument", "several test files were named").hinted("heal them one after another with --all"));
+        return Err(Failure::usage("bad_argument", "several test files were named")
+            .hinted("heal them one after another with --all"));
     }
     if args.all && args.files.len() > 1 && !args.command.iter().any(|word| word.contains("{file}")) {
-        return Err(Failure::usage("bad_argument", "the command does not say where each file belongs").hinted("write `{file}` where the test file stands in the command"));
+        return Err(Failure::usage("bad_argument", "the command does not say where each file belongs")
+            .hinted("write `{file}` where the test file stands in the command"));
     }
     let command = TestCommand::new(args.command.clone(), directory.clone(), Duration::from_secs(args.bounds.timeout))?;
     let tiers = args.models.tiers()?;
-    let guardrail: Vec<String> = args.bounds.guardrail.iter().map(|path| read_to_string(path)).collect::<Result<_, _>>()?;
+    let guardrail: Vec<String> =
+        args.bounds.guardrail.iter().map(|path| read_to_string(path)).collect::<Result<_, _>>()?;
     let options = |file: PathBuf| HealOptions {
         project: project.clone(),
         also: args.also.clone(),
@@ -272,10 +290,15 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let all = args.all;
     let work = async {
         let mut stop = stop_on_signal(&context.ui)?;
-        let batch = heal_all(args.files.clone(), args.models.total_budget_usd.filter(|_| all), args.models.budget_usd, |file, usd| {
-            let (options, tiers, command, ui) = (options(file), &tiers, &command, &context.ui);
-            Box::pin(async move { one(&options, tiers, usd, command, ui).await })
-        });
+        let batch = heal_all(
+            args.files.clone(),
+            args.models.total_budget_usd.filter(|_| all),
+            args.models.budget_usd,
+            |file, usd| {
+                let (options, tiers, command, ui) = (options(file), &tiers, &command, &context.ui);
+                Box::pin(async move { one(&options, tiers, usd, command, ui).await })
+            },
+        );
         tokio::select! {
             batch = batch => Ok::<_, Failure>(batch?),
             // What was written is put back when the work is dropped.
@@ -312,7 +335,13 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
 }
 
-async fn one(options: &HealOptions, tiers: &Tiers, usd: f64, command: &TestCommand, ui: &Ui) -> Result<HealResult, HealError> {
+async fn one(
+    options: &HealOptions,
+    tiers: &Tiers,
+    usd: f64,
+    command: &TestCommand,
+    ui: &Ui,
+) -> Result<HealResult, HealError> {
     let opened = tiers.open(usd)?;
     let spent = || opened.budget.spent();
     let say = |text: &str| ui.note(text);
@@ -365,8 +394,14 @@ fn batch_text(batch: &BatchResult) -> String {
 
 fn check(context: &Context, args: &Args) -> Result<Exit, Failure> {
     let strictness = if args.strict { Strictness::LocatorsOnly } else { Strictness::NotWeaker };
-    let terms = GuardTerms { strictness, allow_expectation: args.bounds.allow_expectation || args.review.expected_change.is_some() };
-    let judge = |old: &str, new: &str, path: &Path| compare(old, new, path, terms).map_err(|error| Failure::usage("bad_test_file", format!("cannot check `{}`: {error}", path.display())));
+    let terms = GuardTerms {
+        strictness,
+        allow_expectation: args.bounds.allow_expectation || args.review.expected_change.is_some(),
+    };
+    let judge = |old: &str, new: &str, path: &Path| {
+        compare(old, new, path, terms)
+            .map_err(|error| Failure::usage("bad_test_file", format!("cannot check `{}`: {error}", path.display())))
+    };
     let mut verdicts: Vec<(String, GuardVerdict)> = Vec::new();
     match (&args.base, args.files.as_slice()) {
         (Some(base), files) => {
@@ -386,8 +421,13 @@ fn check(context: &Context, args: &Args) -> Result<Exit, Failure> {
                 verdicts.push((name, verdict));
             }
         }
-        (None, [old, new]) => verdicts.push((new.display().to_string(), judge(&read_to_string(old)?, &read_to_string(new)?, new)?)),
-        (None, _) => return Err(Failure::usage("bad_argument", "--check compares two files").hinted("name the old and the new file, or a commit with --base")),
+        (None, [old, new]) => {
+            verdicts.push((new.display().to_string(), judge(&read_to_string(old)?, &read_to_string(new)?, new)?))
+        }
+        (None, _) => {
+            return Err(Failure::usage("bad_argument", "--check compares two files")
+                .hinted("name the old and the new file, or a commit with --base"));
+        }
     }
     let passed = verdicts.iter().all(|(_, verdict)| verdict.passed);
     let exit = if passed { Exit::Ok } else { Exit::Found };
@@ -396,13 +436,17 @@ fn check(context: &Context, args: &Args) -> Result<Exit, Failure> {
         text.push_str(&format!("{:<7} {name}\n", if verdict.passed { "passed" } else { "refused" }));
         for finding in &verdict.findings {
             let test = if finding.test.is_empty() { String::new() } else { format!(" in `{}`", finding.test) };
-            text.push_str(&format!("        {}:{}{test}: {} ({})\n", name, finding.line, finding.message, finding.rule));
+            text.push_str(&format!(
+                "        {}:{}{test}: {} ({})\n",
+                name, finding.line, finding.message, finding.rule
+            ));
         }
     }
     if verdicts.is_empty() {
         text.push_str("no test file differs\n");
     }
-    let files: Vec<Value> = verdicts.iter().map(|(name, verdict)| json!({ "file": name, "verdict": verdict })).collect();
+    let files: Vec<Value> =
+        verdicts.iter().map(|(name, verdict)| json!({ "file": name, "verdict": verdict })).collect();
     context.ui.json(&json!({ "passed": passed, "files": files, "exitCode": exit.code() }));
     context.ui.out(text);
     Ok(exit)

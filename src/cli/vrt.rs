@@ -60,10 +60,18 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         found.outcome = Verdict::IntentionalChange;
     }
     let exit = if found.outcome == Verdict::IntentionalChange { Exit::Ok } else { Exit::Found };
-    let mut document = serde_json::to_value(&found).map_err(|error| Failure::engine("internal", format!("cannot write the review: {error}")))?;
+    let mut document = serde_json::to_value(&found)
+        .map_err(|error| Failure::engine("internal", format!("cannot write the review: {error}")))?;
     document["model"] = serde_json::to_value(opened.budget.spent()).unwrap_or_default();
     document["exitCode"] = exit.code().into();
     context.ui.json(&document);
-    context.ui.out(format!("{} ({}, {:.2}): {}\n{}\n", found.verdict.word(), found.outcome.word(), found.confidence, found.reason, found.measured.describe()));
+    context.ui.out(format!(
+        "{} ({}, {:.2}): {}\n{}\n",
+        found.verdict.word(),
+        found.outcome.word(),
+        found.confidence,
+        found.reason,
+        found.measured.describe()
+    ));
     Ok(exit)
 }

@@ -173,10 +173,12 @@ fn trouble(purpose: &'static str, rules: &str, about: &Trouble) -> Question {
         .say(format!("Test: {}\nFailing locator: {}", one_line(&about.test), one_line(&about.locator)))
         .show("The error", cut(&about.error, 2000));
     if !about.guardrail.is_empty() {
-        question = question.show("Request, plan and locators that the test must keep to", cut(&about.guardrail, MOST_GUARDRAIL));
+        question = question
+            .show("Request, plan and locators that the test must keep to", cut(&about.guardrail, MOST_GUARDRAIL));
     }
     if !about.history.is_empty() {
-        question = question.show("What was tried from the original, and why it did not help", cut(&about.history.join("\n"), 3000));
+        question = question
+            .show("What was tried from the original, and why it did not help", cut(&about.history.join("\n"), 3000));
     }
     question
 }
@@ -196,7 +198,8 @@ impl Advisor for ModelAdvisor {
 
     fn pick<'a>(&'a self, about: &'a Trouble) -> BoxFuture<'a, Result<(Pick, f64), LlmError>> {
         Box::pin(async move {
-            let list: Vec<String> = about.candidates.iter().enumerate().map(|(index, told)| format!("{}. {told}", index + 1)).collect();
+            let list: Vec<String> =
+                about.candidates.iter().enumerate().map(|(index, told)| format!("{}. {told}", index + 1)).collect();
             let question = trouble("heal-pick", PICK, about).show("Elements", list.join("\n"));
             let count = about.candidates.len();
             let check = |pick: &Pick| match pick.number {
@@ -209,15 +212,26 @@ impl Advisor for ModelAdvisor {
 
     fn edit<'a>(&'a self, about: &'a Trouble) -> BoxFuture<'a, Result<(Edits, f64), LlmError>> {
         Box::pin(async move {
-            let rewrite = if about.rewrite { "You may give the whole file anew in `rewrite`." } else { "`rewrite` is not allowed." };
-            let question = trouble("heal-edit", EDIT, about).say(rewrite).show("The page", cut(&about.page, MOST_TEXT)).show("The file", about.source.clone());
+            let rewrite = if about.rewrite {
+                "You may give the whole file anew in `rewrite`."
+            } else {
+                "`rewrite` is not allowed."
+            };
+            let question = trouble("heal-edit", EDIT, about)
+                .say(rewrite)
+                .show("The page", cut(&about.page, MOST_TEXT))
+                .show("The file", about.source.clone());
             self.0.ask(&question, |_| Ok(())).await.map(costs)
         })
     }
 
     fn review<'a>(&'a self, about: &'a Sight) -> BoxFuture<'a, Result<(Judgement, f64), LlmError>> {
         Box::pin(async move {
-            let mut question = Question::new("heal-review", REVIEW).say(format!("Snapshot: {}\nMeasured: {}", one_line(&about.name), about.measured.describe()));
+            let mut question = Question::new("heal-review", REVIEW).say(format!(
+                "Snapshot: {}\nMeasured: {}",
+                one_line(&about.name),
+                about.measured.describe()
+            ));
             question = match (&about.expected, &about.git) {
                 (None, None) => question.say("No change was declared."),
                 (expected, git) => {
@@ -231,11 +245,19 @@ impl Advisor for ModelAdvisor {
                     question
                 }
             };
-            question = question.picture("the baseline (before)", about.baseline.clone()).picture("the page now (after)", about.actual.clone());
+            question = question
+                .picture("the baseline (before)", about.baseline.clone())
+                .picture("the page now (after)", about.actual.clone());
             if let Some(diff) = &about.diff {
                 question = question.picture("the difference", diff.clone());
             }
-            let check = |judgement: &Judgement| if (0.0..=1.0).contains(&judgement.confidence) { Ok(()) } else { Err("the confidence is not between 0 and 1".to_owned()) };
+            let check = |judgement: &Judgement| {
+                if (0.0..=1.0).contains(&judgement.confidence) {
+                    Ok(())
+                } else {
+                    Err("the confidence is not between 0 and 1".to_owned())
+                }
+            };
             self.0.ask(&question, check).await.map(costs)
         })
     }
@@ -245,11 +267,8 @@ impl Advisor for ModelAdvisor {
 #[must_use]
 pub fn masked(text: &str) -> String {
     let mut text = text.to_owned();
-    for (name, value) in std::env::vars() {
-        let upper = name.to_uppercase();
-        if value.len() >= 6 && ["PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "PRIVATE_KEY", "CREDENTIAL"].iter().any(|word| upper.contains(word)) {
-            text = text.replace(&value, &format!("[{name}]"));
-        }
+    for (name, value) in crate::env::secrets() {
+        text = text.replace(&value, &format!("[{name}]"));
     }
     text
 }

@@ -55,9 +55,15 @@ impl TestCommand {
         if words.iter().all(|word| word.trim().is_empty()) {
             return Err(HealError::Command("it is empty".to_owned()));
         }
-        let updates = |word: &str| word == "-u" || (word.starts_with("--update-snapshots") && !word.ends_with("=none") && !word.ends_with("=missing"));
+        let updates = |word: &str| {
+            word == "-u"
+                || (word.starts_with("--update-snapshots") && !word.ends_with("=none") && !word.ends_with("=missing"))
+        };
         if words.iter().flat_map(|word| word.split_whitespace()).any(updates) {
-            return Err(HealError::Command("it updates snapshots, so it could never fail; baselines are promoted one by one after review".to_owned()));
+            return Err(HealError::Command(
+                "it updates snapshots, so it could never fail; baselines are promoted one by one after review"
+                    .to_owned(),
+            ));
         }
         Ok(Self { words, directory, limit })
     }
@@ -86,14 +92,17 @@ impl TestCommand {
 impl TestRunner for TestCommand {
     fn run<'a>(&'a self, file: &'a Path) -> BoxFuture<'a, Result<TestRun, HealError>> {
         Box::pin(async move {
-            let place = tempfile::tempdir().map_err(|error| HealError::Command(format!("there is no temporary directory: {error}")))?;
+            let place = tempfile::tempdir()
+                .map_err(|error| HealError::Command(format!("there is no temporary directory: {error}")))?;
             let (reporter, report) = (place.path().join("reporter.js"), place.path().join("report.json"));
-            std::fs::write(&reporter, REPORTER).map_err(|error| HealError::Command(format!("the reporter cannot be written: {error}")))?;
+            crate::store::write_unsynced(&reporter, REPORTER.as_bytes())?;
             let mut command = self.command(file);
             command.env("PW_TEST_REPORTER", &reporter).env("AGENT_TEST_HEAL_REPORT", &report);
             command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
             let began = Instant::now();
-            let mut child = command.spawn().map_err(|error| HealError::Command(format!("`{}` does not start: {error}", self.words.join(" "))))?;
+            let mut child = command
+                .spawn()
+                .map_err(|error| HealError::Command(format!("`{}` does not start: {error}", self.words.join(" "))))?;
             // Its browsers and servers end with it, and with us.
             let group = ProcessGroup::of(&child);
             let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -113,7 +122,7 @@ impl TestRunner for TestCommand {
             drop(group);
             let timed_out = ended.is_err();
             let (status, (out, err)) = ended.unwrap_or_default();
-            let text = std::fs::read_to_string(&report).ok().filter(|_| !timed_out);
+            let text = crate::store::read_to_string(&report).ok().filter(|_| !timed_out);
             let report = text.map(|text| Report::parse(&text)).transpose().map_err(HealError::NoReport)?;
             Ok(TestRun {
                 report,
@@ -148,8 +157,15 @@ mod tests {
 
     #[test]
     fn a_command_that_updates_snapshots_is_refused() {
-        for line in ["npx playwright test -u", "npx playwright test --update-snapshots", "npx playwright test --update-snapshots=all"] {
-            assert!(TestCommand::new(vec![line.to_owned()], PathBuf::from("."), Duration::from_secs(1)).is_err(), "{line}");
+        for line in [
+            "npx playwright test -u",
+            "npx playwright test --update-snapshots",
+            "npx playwright test --update-snapshots=all",
+        ] {
+            assert!(
+                TestCommand::new(vec![line.to_owned()], PathBuf::from("."), Duration::from_secs(1)).is_err(),
+                "{line}"
+            );
         }
     }
 
@@ -173,7 +189,9 @@ mod tests {
     #[tokio::test]
     async fn the_file_is_a_value_of_the_shell() {
         let dir = tempfile::tempdir().unwrap();
-        let command = TestCommand::new(vec!["echo got {file}".to_owned()], dir.path().to_path_buf(), Duration::from_secs(9)).unwrap();
+        let command =
+            TestCommand::new(vec!["echo got {file}".to_owned()], dir.path().to_path_buf(), Duration::from_secs(9))
+                .unwrap();
         let run = command.run(&dir.path().join("a; echo b.spec.ts")).await.unwrap();
         assert_eq!(run.output.trim(), "got a; echo b.spec.ts");
         assert!(run.succeeded);

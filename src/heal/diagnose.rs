@@ -101,16 +101,33 @@ fn pattern(text: &str) -> Option<Regex> {
     Regex::new(text).ok()
 }
 
-static METHOD: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^(?:\w*Error: )?(?:Error: )?(?:locator|page|frame|elementHandle|keyboard|mouse)\.(\w+): "));
+static METHOD: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(r"(?m)^(?:\w*Error: )?(?:Error: )?(?:locator|page|frame|elementHandle|keyboard|mouse)\.(\w+): ")
+});
 static MATCHER: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"expect(?:\.\w+)?\([^)]*\)(?:\.\w+)*\.(to\w+)\("));
-static WAITING: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^\s*-\s*waiting for ((?:locator|getBy|frameLocator|internal).*?)(?: to be \w+)?$"));
+static WAITING: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"(?m)^\s*-\s*waiting for ((?:locator|getBy|frameLocator|internal).*?)(?: to be \w+)?$"));
 static LOCATOR: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^\s*Locator:\s*(.+)$"));
-static STRICT: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"strict mode violation: (.+) resolved to \d+ elements"));
+static STRICT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"strict mode violation: (.+) resolved to \d+ elements"));
 static RECEIVED: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(?m)^\s*Received(?: string)?:\s*(.+)$"));
 
 const ENVIRONMENT: &[&str] = &[
-    "net::ERR_", "NS_ERROR_", "ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EADDRINUSE", "Executable doesn't exist", "browserType.launch", "browser has been closed",
-    "config.webServer", "Target crashed", "Page crashed", "Could not connect to the server", "Failed to launch", "SSL_ERROR",
+    "net::ERR_",
+    "NS_ERROR_",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "ENOTFOUND",
+    "EADDRINUSE",
+    "Executable doesn't exist",
+    "browserType.launch",
+    "browser has been closed",
+    "config.webServer",
+    "Target crashed",
+    "Page crashed",
+    "Could not connect to the server",
+    "Failed to launch",
+    "SSL_ERROR",
 ];
 
 /// What a report says.
@@ -126,7 +143,8 @@ pub fn diagnose(report: &Report) -> Diagnosis {
     }
     let red: Vec<&TestResult> = report.tests.iter().filter(|test| test.outcome == "unexpected").collect();
     if red.is_empty() {
-        let flaky: Vec<String> = report.tests.iter().filter(|test| test.outcome == "flaky").map(|test| test.title.clone()).collect();
+        let flaky: Vec<String> =
+            report.tests.iter().filter(|test| test.outcome == "flaky").map(|test| test.title.clone()).collect();
         return if !flaky.is_empty() {
             Diagnosis::Flaky(flaky)
         } else if report.executed().is_empty() {
@@ -149,7 +167,8 @@ fn is_environment(message: &str) -> bool {
 fn failure(test: &TestResult) -> Option<Failure> {
     let last = test.tries.last()?;
     // Of several errors, the one that names a call says most.
-    let named = |error: &&ReportError| find(&WAITING, &error.message).is_some() || find(&MATCHER, &error.message).is_some();
+    let named =
+        |error: &&ReportError| find(&WAITING, &error.message).is_some() || find(&MATCHER, &error.message).is_some();
     let empty = ReportError::default();
     let error = last.errors.iter().find(named).or(last.errors.first()).unwrap_or(&empty);
     let message = error.message.clone();
@@ -185,8 +204,13 @@ fn kind(message: &str, is_assertion: bool, method: &str, last: &Try) -> FailureK
         FailureKind::AmbiguousLocator
     } else if has("A snapshot doesn't exist at") {
         FailureKind::MissingBaseline
-    } else if method == "toHaveScreenshot" || method == "toMatchSnapshot" || has("pixels (ratio") || has("Expected an image") {
-        let unstable = last.attachments.iter().any(|a| a.name.contains("-previous")) || has("Failed to take two consecutive stable screenshots");
+    } else if method == "toHaveScreenshot"
+        || method == "toMatchSnapshot"
+        || has("pixels (ratio")
+        || has("Expected an image")
+    {
+        let unstable = last.attachments.iter().any(|a| a.name.contains("-previous"))
+            || has("Failed to take two consecutive stable screenshots");
         if unstable { FailureKind::UnstablePage } else { FailureKind::Visual }
     } else if is_assertion {
         let missing = has("element(s) not found") || has("<element(s) not found>");
@@ -227,8 +251,15 @@ impl Failure {
     /// Two failures of this signature are the same one.
     #[must_use]
     pub fn signature(&self) -> String {
-        let place = self.place.as_ref().map(|place| format!("{}:{}", place.file.display(), place.line)).unwrap_or_default();
-        format!("{:?} {} {} {place} {}", self.kind, self.project, self.test, self.locator.as_deref().unwrap_or_default())
+        let place =
+            self.place.as_ref().map(|place| format!("{}:{}", place.file.display(), place.line)).unwrap_or_default();
+        format!(
+            "{:?} {} {} {place} {}",
+            self.kind,
+            self.project,
+            self.test,
+            self.locator.as_deref().unwrap_or_default()
+        )
     }
 
     /// The same with a look at the page: a missing element on another page is no drift.
@@ -249,7 +280,11 @@ mod tests {
             line: 1,
             project: String::new(),
             outcome: "unexpected".into(),
-            tries: vec![Try { status: "failed".into(), errors: vec![ReportError { message: message.into(), ..ReportError::default() }], attachments: vec![] }],
+            tries: vec![Try {
+                status: "failed".into(),
+                errors: vec![ReportError { message: message.into(), ..ReportError::default() }],
+                attachments: vec![],
+            }],
         };
         failure(&test).unwrap()
     }
@@ -258,17 +293,49 @@ mod tests {
     fn each_message_has_its_kind() {
         use FailureKind as K;
         for (kind, method, message) in [
-            (K::Locator, "click", "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button', { name: 'Begin' })\n"),
-            (K::Locator, "click", "Error: locator.click: Test timeout of 8000ms exceeded.\nCall log:\n  - waiting for getByTestId('go')\n"),
-            (K::NotActionable, "click", "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button')\n    - locator resolved to <button disabled>Go</button>\n  - attempting click action\n      - element is not enabled"),
-            (K::Locator, "toBeVisible", "Error: expect(locator).toBeVisible() failed\n\nLocator: getByText('x')\nExpected: visible\nTimeout: 1000ms\nError: element(s) not found\n"),
-            (K::AssertionValue, "toHaveText", "Error: expect(locator).toHaveText(expected) failed\n\nLocator:  getByRole('heading')\nExpected: \"a\"\nReceived: \"b\"\n"),
-            (K::AmbiguousLocator, "click", "Error: locator.click: Error: strict mode violation: getByRole('button') resolved to 2 elements:\n  1) <b>"),
+            (
+                K::Locator,
+                "click",
+                "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button', { name: 'Begin' })\n",
+            ),
+            (
+                K::Locator,
+                "click",
+                "Error: locator.click: Test timeout of 8000ms exceeded.\nCall log:\n  - waiting for getByTestId('go')\n",
+            ),
+            (
+                K::NotActionable,
+                "click",
+                "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button')\n    - locator resolved to <button disabled>Go</button>\n  - attempting click action\n      - element is not enabled",
+            ),
+            (
+                K::Locator,
+                "toBeVisible",
+                "Error: expect(locator).toBeVisible() failed\n\nLocator: getByText('x')\nExpected: visible\nTimeout: 1000ms\nError: element(s) not found\n",
+            ),
+            (
+                K::AssertionValue,
+                "toHaveText",
+                "Error: expect(locator).toHaveText(expected) failed\n\nLocator:  getByRole('heading')\nExpected: \"a\"\nReceived: \"b\"\n",
+            ),
+            (
+                K::AmbiguousLocator,
+                "click",
+                "Error: locator.click: Error: strict mode violation: getByRole('button') resolved to 2 elements:\n  1) <b>",
+            ),
             (K::MissingBaseline, "", "Error: A snapshot doesn't exist at /a/s-linux.png, writing actual."),
-            (K::Visual, "toHaveScreenshot", "Error: expect(page).toHaveScreenshot(expected) failed\n\n  120 pixels (ratio 0.01 of all image pixels) are different."),
+            (
+                K::Visual,
+                "toHaveScreenshot",
+                "Error: expect(page).toHaveScreenshot(expected) failed\n\n  120 pixels (ratio 0.01 of all image pixels) are different.",
+            ),
             (K::Environment, "goto", "Error: page.goto: net::ERR_CONNECTION_REFUSED at http://127.0.0.1:1/"),
             (K::Timeout, "", "Test timeout of 30000ms exceeded."),
-            (K::AssertionValue, "toBe", "Error: expect(received).toBe(expected) // Object.is equality\n\nExpected: 2\nReceived: 3"),
+            (
+                K::AssertionValue,
+                "toBe",
+                "Error: expect(received).toBe(expected) // Object.is equality\n\nExpected: 2\nReceived: 3",
+            ),
             (K::Other, "", "TypeError: x is not a function"),
         ] {
             let failure = of(message);
@@ -278,7 +345,12 @@ mod tests {
 
     #[test]
     fn the_locator_and_what_was_received_are_read() {
-        let failure = of("Error: expect(locator).toHaveText(expected) failed\n\nLocator:  getByRole('heading')\nExpected: \"a\"\nReceived: \"b\"\n");
-        assert_eq!((failure.locator.as_deref(), failure.received.as_deref()), (Some("getByRole('heading')"), Some("\"b\"")));
+        let failure = of(
+            "Error: expect(locator).toHaveText(expected) failed\n\nLocator:  getByRole('heading')\nExpected: \"a\"\nReceived: \"b\"\n",
+        );
+        assert_eq!(
+            (failure.locator.as_deref(), failure.received.as_deref()),
+            (Some("getByRole('heading')"), Some("\"b\""))
+        );
     }
 }

@@ -62,8 +62,12 @@ impl Explain for HealError {
         match self {
             Self::Store(error) => error.hint(),
             Self::Model(error) => error.hint(),
-            Self::Command(_) => Some("give it behind `--`, as you would type it: `-- npx playwright test tests/a.spec.ts`".to_owned()),
-            Self::NoReport(_) => Some("the command must run Playwright Test, and pass its environment on to it".to_owned()),
+            Self::Command(_) => {
+                Some("give it behind `--`, as you would type it: `-- npx playwright test tests/a.spec.ts`".to_owned())
+            }
+            Self::NoReport(_) => {
+                Some("the command must run Playwright Test, and pass its environment on to it".to_owned())
+            }
             Self::Busy(_) => Some("wait for its end".to_owned()),
             Self::File { .. } => Some("name a test file below the working directory".to_owned()),
             Self::Image { .. } => Some("name PNG files".to_owned()),

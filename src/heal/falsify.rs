@@ -12,8 +12,11 @@ const MARK: &str = "falsified by agent-test: ";
 pub fn falsify(spec: &Spec, title: &str, from_line: usize) -> Option<Edit> {
     let facts = spec.facts();
     let test = facts.tests.iter().find(|test| test.title == title)?;
-    let fact = test.facts.iter().find(|fact| fact.kind == FactKind::Assertion && !fact.soft && fact.line >= from_line)?;
-    let chain = spec.chains_of_expect().into_iter().find(|chain| spec.line(chain.range.start) == fact.line && chain.links.iter().any(|link| link.method == fact.method))?;
+    let fact =
+        test.facts.iter().find(|fact| fact.kind == FactKind::Assertion && !fact.soft && fact.line >= from_line)?;
+    let chain = spec.chains_of_expect().into_iter().find(|chain| {
+        spec.line(chain.range.start) == fact.line && chain.links.iter().any(|link| link.method == fact.method)
+    })?;
     edit(&chain, fact.negated)
 }
 
@@ -43,7 +46,9 @@ impl Spec {
     pub fn chains_of_expect(&self) -> Vec<Chain> {
         let mut found = Vec::new();
         self.visit(self.root(), &mut |node| {
-            let inner = node.parent().is_some_and(|up| matches!(up.kind(), "member_expression" | "call_expression") && up.child(0) == Some(node));
+            let inner = node.parent().is_some_and(|up| {
+                matches!(up.kind(), "member_expression" | "call_expression") && up.child(0) == Some(node)
+            });
             if node.kind() == "call_expression" && !inner {
                 let chain = Chain::of(self, node);
                 if chain.is_expect() {
@@ -83,7 +88,8 @@ mod tests {
 
     #[test]
     fn a_test_that_checks_nothing_afterwards_cannot_be_falsified() {
-        let text = "test('a', async ({ page }) => {\n  await expect(page).toHaveURL('/');\n  await page.click('x');\n});";
+        let text =
+            "test('a', async ({ page }) => {\n  await expect(page).toHaveURL('/');\n  await page.click('x');\n});";
         assert_eq!(falsified(text, Path::new("a.ts"), "a", 3), None);
     }
 }

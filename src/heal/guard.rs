@@ -98,7 +98,8 @@ impl GuardVerdict {
     /// The reasons in one line.
     #[must_use]
     pub fn line(&self) -> String {
-        let all: Vec<String> = self.findings.iter().map(|finding| format!("{} ({})", finding.message, finding.rule)).collect();
+        let all: Vec<String> =
+            self.findings.iter().map(|finding| format!("{} ({})", finding.message, finding.rule)).collect();
         all.join("; ")
     }
 }
@@ -141,8 +142,16 @@ fn one_test(old: &TestFacts, new: &TestFacts, terms: GuardTerms, verdict: &mut G
         match (old, new) {
             (Some(old), Some(new)) => pair(old, new, title, terms, verdict),
             (Some(old), None) => {
-                let (rule, what) = if old.kind == FactKind::Action { ("action-removed", "does not") } else { ("assertion-removed", "no longer checks") };
-                let message = if old.kind == FactKind::Action { format!("the test {what} `{}` any more", told(old)) } else { format!("the test {what} `{}`", told(old)) };
+                let (rule, what) = if old.kind == FactKind::Action {
+                    ("action-removed", "does not")
+                } else {
+                    ("assertion-removed", "no longer checks")
+                };
+                let message = if old.kind == FactKind::Action {
+                    format!("the test {what} `{}` any more", told(old))
+                } else {
+                    format!("the test {what} `{}`", told(old))
+                };
                 verdict.say(rule, title, message, old.line);
             }
             (None, Some(new)) if terms.strictness == Strictness::LocatorsOnly => {
@@ -155,7 +164,9 @@ fn one_test(old: &TestFacts, new: &TestFacts, terms: GuardTerms, verdict: &mut G
     for (name, count) in &new.hazards {
         let before = old.hazards.get(name).copied().unwrap_or_default();
         // An early end only hurts what stands behind it; a new branch of a helper outside of tests is common.
-        let tolerable = new.title.is_empty() && matches!(name.as_str(), "return" | "throw" | "break" | "continue" | "try" | "catch") && terms.strictness == Strictness::NotWeaker;
+        let tolerable = new.title.is_empty()
+            && matches!(name.as_str(), "return" | "throw" | "break" | "continue" | "try" | "catch")
+            && terms.strictness == Strictness::NotWeaker;
         if *count > before && !tolerable {
             verdict.say(name.split('=').next().unwrap_or(name), title, hazard(name), new.line);
         }
@@ -194,7 +205,13 @@ fn align<'a>(old: &'a [Fact], new: &'a [Fact]) -> Vec<(Option<&'a Fact>, Option<
             (true, true, false) => 12,
             (true, false, true) => 10,
             (true, false, false) => 6,
-            (false, _, _) if a.method == b.method => if same_locator { 5 } else { 2 },
+            (false, _, _) if a.method == b.method => {
+                if same_locator {
+                    5
+                } else {
+                    2
+                }
+            }
             (false, _, true) if a.locator.is_some() => 3,
             _ if a.kind == FactKind::Assertion && subject(a) == subject(b) => 2,
             _ => 0,
@@ -267,13 +284,25 @@ fn pair(old: &Fact, new: &Fact, title: &str, terms: GuardTerms, verdict: &mut Gu
         if terms.allow_expectation {
             verdict.expectations_changed += 1;
         } else {
-            let message = format!("`{}` asks only whether something is there, and it asks for {} in place of {} now", told(old), list(&to.words), list(&from.words));
+            let message = format!(
+                "`{}` asks only whether something is there, and it asks for {} in place of {} now",
+                told(old),
+                list(&to.words),
+                list(&from.words)
+            );
             verdict.say("expectation-changed", title, message, line);
         }
     }
-    let destroys = |locator: &LocatorUse| locator.words.iter().any(|word| words::is_destructive(word, locator.role.as_deref() == Some("link")));
+    let destroys = |locator: &LocatorUse| {
+        locator.words.iter().any(|word| words::is_destructive(word, locator.role.as_deref() == Some("link")))
+    };
     if !assertion && destroys(to) && !destroys(from) {
-        verdict.say("destructive", title, format!("`{}` reads destructive, and `{}` did not", to.text, from.text), line);
+        verdict.say(
+            "destructive",
+            title,
+            format!("`{}` reads destructive, and `{}` did not", to.text, from.text),
+            line,
+        );
     }
 }
 
@@ -297,15 +326,38 @@ fn too_wide(old: &Spec, new: &Spec, verdict: &mut GuardVerdict) {
 
 fn is_wide(link: &super::spec::Link) -> bool {
     let text = link.text.as_deref().map(str::trim);
-    let css = matches!(text, Some("" | "*" | "body" | "html" | ":root" | "//*" | "div" | "xpath=//*" | "css=*" | "body *" | "//body" | "#root" | "#app"));
+    let css = matches!(
+        text,
+        Some(
+            "" | "*"
+                | "body"
+                | "html"
+                | ":root"
+                | "//*"
+                | "div"
+                | "xpath=//*"
+                | "css=*"
+                | "body *"
+                | "//body"
+                | "#root"
+                | "#app"
+        )
+    );
     match link.method.as_str() {
         "locator" => css,
         "or" => true,
-        "getByText" | "getByLabel" | "getByPlaceholder" | "getByTestId" | "getByTitle" | "getByAltText" | "getByRole" => {
+        "getByText" | "getByLabel" | "getByPlaceholder" | "getByTestId" | "getByTitle" | "getByAltText"
+        | "getByRole" => {
             let blank = |text: &str| text.trim().is_empty();
             text.is_some_and(blank) && link.method != "getByRole"
                 || link.name_option.as_deref().is_some_and(blank)
-                || link.args.iter().any(|argument| argument.contains("/.*/") || argument.contains("/.+/") || argument.contains("/./") || argument.contains("/^/") || argument.contains("/(?:)/"))
+                || link.args.iter().any(|argument| {
+                    argument.contains("/.*/")
+                        || argument.contains("/.+/")
+                        || argument.contains("/./")
+                        || argument.contains("/^/")
+                        || argument.contains("/(?:)/")
+                })
         }
         _ => false,
     }
@@ -388,9 +440,17 @@ test.describe('shop', () => {
     #[test]
     fn what_is_gone_is_named() {
         refused("assertion-removed", "    await expect(page.getByTestId('total')).toHaveText('42');\n", "");
-        refused("assertion-removed", "    await expect(page.getByTestId('total')).toHaveText('42');\n", "    // await expect(page.getByTestId('total')).toHaveText('42');\n");
+        refused(
+            "assertion-removed",
+            "    await expect(page.getByTestId('total')).toHaveText('42');\n",
+            "    // await expect(page.getByTestId('total')).toHaveText('42');\n",
+        );
         refused("action-removed", "    await page.getByRole('button', { name: 'Begin' }).click();\n", "");
-        refused("action-removed", "    await page.getByLabel('Mail').fill('a@b.c');\n", "    const later = () => page.getByLabel('Mail');\n");
+        refused(
+            "action-removed",
+            "    await page.getByLabel('Mail').fill('a@b.c');\n",
+            "    const later = () => page.getByLabel('Mail');\n",
+        );
         refused("test-removed", "test('leaves'", "test('goes'");
     }
 
@@ -404,7 +464,11 @@ test.describe('shop', () => {
         refused("expectation-changed", "getByText('Thanks')", "getByText('Sorry')");
         refused("negative-assertion", "getByText('Error')", "getByText('Trouble')");
         refused("assertion-changed", "expect(await page.title())", "expect('Shop')");
-        refused("assertion-changed", "expect(await page.title()).toBe('Shop')", "expect(await page.title()).toBeTruthy()");
+        refused(
+            "assertion-changed",
+            "expect(await page.title()).toBe('Shop')",
+            "expect(await page.title()).toBeTruthy()",
+        );
         refused("locator-too-wide", "getByTestId('total')", "locator('body')");
         refused("locator-too-wide", "getByText('Thanks')", "getByText(/.*/)");
     }
@@ -421,19 +485,43 @@ test.describe('shop', () => {
         refused("return", "    await page.goto('/');\n", "    await page.goto('/');\n    return;\n");
         refused("force", ".click();", ".click({ force: true });");
         refused("timeout", "toHaveText('42')", "toHaveText('42', { timeout: 60000 })");
-        refused("setTimeout", "    await page.goto('/');\n", "    test.setTimeout(120_000);\n    await page.goto('/');\n");
-        refused("waitForTimeout", "    await page.goto('/');\n", "    await page.goto('/');\n    await page.waitForTimeout(3000);\n");
+        refused(
+            "setTimeout",
+            "    await page.goto('/');\n",
+            "    test.setTimeout(120_000);\n    await page.goto('/');\n",
+        );
+        refused(
+            "waitForTimeout",
+            "    await page.goto('/');\n",
+            "    await page.goto('/');\n    await page.waitForTimeout(3000);\n",
+        );
         refused("nth", "getByRole('button', { name: 'Begin' })", "getByRole('button').first()");
-        refused("conditional", "    await expect(page.getByTestId('total')).toHaveText('42');\n", "    if (await page.getByTestId('total').isVisible()) {\n      await expect(page.getByTestId('total')).toHaveText('42');\n    }\n");
-        refused("try", "    await expect(page.getByTestId('total')).toHaveText('42');\n", "    try { await expect(page.getByTestId('total')).toHaveText('42'); } catch {}\n");
+        refused(
+            "conditional",
+            "    await expect(page.getByTestId('total')).toHaveText('42');\n",
+            "    if (await page.getByTestId('total').isVisible()) {\n      await expect(page.getByTestId('total')).toHaveText('42');\n    }\n",
+        );
+        refused(
+            "try",
+            "    await expect(page.getByTestId('total')).toHaveText('42');\n",
+            "    try { await expect(page.getByTestId('total')).toHaveText('42'); } catch {}\n",
+        );
         refused("catch", "toHaveText('42');", "toHaveText('42').catch(() => {});");
-        refused("destructive", "getByRole('button', { name: 'Begin' })", "getByRole('button', { name: 'Delete account' })");
+        refused(
+            "destructive",
+            "getByRole('button', { name: 'Begin' })",
+            "getByRole('button', { name: 'Delete account' })",
+        );
         refused("syntax", "toHaveText('42');", "toHaveText('42';");
     }
 
     #[test]
     fn more_is_fine_for_a_person_and_not_for_a_patch() {
-        let more = OLD.replacen("    await page.goto('/');\n", "    await page.goto('/');\n    await expect(page).toHaveTitle('Shop');\n", 1);
+        let more = OLD.replacen(
+            "    await page.goto('/');\n",
+            "    await page.goto('/');\n    await expect(page).toHaveTitle('Shop');\n",
+            1,
+        );
         assert_eq!(with(Strictness::NotWeaker, false, &more), [""; 0]);
         assert_eq!(with(Strictness::LocatorsOnly, false, &more), ["assertion-added"]);
         let import = OLD.replacen("{ test, expect }", "{ test, expect, devices }", 1);
@@ -443,7 +531,8 @@ test.describe('shop', () => {
 
     #[test]
     fn another_expectation_needs_to_be_declared() {
-        for (from, to) in [("toHaveText('42')", "toHaveText('43')"), ("getByText('Thanks')", "getByText('Thank you')")] {
+        for (from, to) in [("toHaveText('42')", "toHaveText('43')"), ("getByText('Thanks')", "getByText('Thank you')")]
+        {
             let new = OLD.replacen(from, to, 1);
             assert_eq!(with(Strictness::LocatorsOnly, true, &new), [""; 0], "{to}");
         }
@@ -462,7 +551,10 @@ test.describe('shop', () => {
 
     #[test]
     fn swapped_actions_are_named() {
-        let (first, second) = ("    await page.getByRole('button', { name: 'Begin' }).click();\n", "    await page.getByLabel('Mail').fill('a@b.c');\n");
+        let (first, second) = (
+            "    await page.getByRole('button', { name: 'Begin' }).click();\n",
+            "    await page.getByLabel('Mail').fill('a@b.c');\n",
+        );
         let new = OLD.replace(&[first, second].concat(), &[second, first].concat());
         for strictness in [Strictness::LocatorsOnly, Strictness::NotWeaker] {
             assert!(!with(strictness, false, &new).is_empty());

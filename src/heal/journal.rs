@@ -131,7 +131,10 @@ impl Journal {
         };
         let Some(noted) = self.notes.files.iter_mut().find(|noted| noted.path == path) else { return Ok(()) };
         if current != noted.original && !noted.ours.contains(&current) {
-            return Err(HealError::File { path: path.to_path_buf(), problem: "somebody edited it in the meantime; that edit stands".to_owned() });
+            return Err(HealError::File {
+                path: path.to_path_buf(),
+                problem: "somebody edited it in the meantime; that edit stands".to_owned(),
+            });
         }
         if !noted.ours.contains(&digest) {
             noted.ours.push(digest);
@@ -197,7 +200,9 @@ pub fn recover(project: &Path) -> Result<Restored, HealError> {
 pub fn is_busy(project: &Path, file: &Path) -> Result<bool, HealError> {
     let own = Owner::this().to_string();
     Ok(journals(project)?.iter().any(|(_, notes)| {
-        notes.owner != own && notes.owner.parse::<Owner>().is_ok_and(|owner| !owner.is_dead()) && notes.files.iter().any(|noted| noted.path == file)
+        notes.owner != own
+            && notes.owner.parse::<Owner>().is_ok_and(|owner| !owner.is_dead())
+            && notes.files.iter().any(|noted| noted.path == file)
     }))
 }
 
@@ -209,8 +214,10 @@ fn journals(project: &Path) -> Result<Vec<(PathBuf, Notes)>, HealError> {
     for name in names {
         let place = folder.join(name);
         let Some(text) = store::read_to_string_if_exists(&place.join(NAME))? else { continue };
-        let notes: Notes = serde_json::from_str(&text)
-            .map_err(|error| HealError::File { path: place.join(NAME), problem: format!("this journal of a heal cannot be read ({error})") })?;
+        let notes: Notes = serde_json::from_str(&text).map_err(|error| HealError::File {
+            path: place.join(NAME),
+            problem: format!("this journal of a heal cannot be read ({error})"),
+        })?;
         all.push((place, notes));
     }
     Ok(all)

@@ -121,7 +121,10 @@ impl Rect {
     /// Whether this lies in the other one.
     #[must_use]
     pub fn is_in(self, other: Self) -> bool {
-        self.x >= other.x && self.y >= other.y && self.x + self.width <= other.x.saturating_add(other.width) && self.y + self.height <= other.y.saturating_add(other.height)
+        self.x >= other.x
+            && self.y >= other.y
+            && self.x + self.width <= other.x.saturating_add(other.width)
+            && self.y + self.height <= other.y.saturating_add(other.height)
     }
 }
 
@@ -142,12 +145,24 @@ impl Measured {
     pub fn describe(&self) -> String {
         let mut text = format!("{:.3} % of the pixels differ", self.share * 100.0);
         if self.resized() {
-            text.push_str(&format!("; the size was {}x{} and is {}x{}", self.size_before[0], self.size_before[1], self.size_after[0], self.size_after[1]));
+            text.push_str(&format!(
+                "; the size was {}x{} and is {}x{}",
+                self.size_before[0], self.size_before[1], self.size_after[0], self.size_after[1]
+            ));
         }
         for (number, region) in self.seen().enumerate() {
             let Rect { x, y, width, height } = region.rect;
-            let kind = match region.kind { RegionKind::Vanished => "vanished", RegionKind::Appeared => "appeared", _ => "changed" };
-            text.push_str(&format!("\nregion {}: {kind}, {width}x{height} at {x},{y}; {} before, {} after", number + 1, region.colour_before, region.colour_after));
+            let kind = match region.kind {
+                RegionKind::Vanished => "vanished",
+                RegionKind::Appeared => "appeared",
+                _ => "changed",
+            };
+            text.push_str(&format!(
+                "\nregion {}: {kind}, {width}x{height} at {x},{y}; {} before, {} after",
+                number + 1,
+                region.colour_before,
+                region.colour_after
+            ));
         }
         text
     }
@@ -170,7 +185,8 @@ pub fn measure(before: &Picture, after: &Picture) -> Measured {
             }
         }
     }
-    let mut regions: Vec<Region> = groups(&cells, columns, rows).into_iter().map(|group| region(before, after, group, &cells, columns)).collect();
+    let mut regions: Vec<Region> =
+        groups(&cells, columns, rows).into_iter().map(|group| region(before, after, group, &cells, columns)).collect();
     regions.sort_by_key(|region| std::cmp::Reverse(region.pixels));
     let all = u64::from(width) * u64::from(height);
     Measured {
@@ -218,7 +234,9 @@ fn groups(cells: &[u32], columns: u32, rows: u32) -> Vec<Vec<(u32, u32)>> {
 }
 
 fn region(before: &Picture, after: &Picture, group: Vec<(u32, u32)>, cells: &[u32], columns: u32) -> Region {
-    let edge = |of: fn(&(u32, u32)) -> u32| (group.iter().map(of).min().unwrap_or(0), group.iter().map(of).max().unwrap_or(0) + 1);
+    let edge = |of: fn(&(u32, u32)) -> u32| {
+        (group.iter().map(of).min().unwrap_or(0), group.iter().map(of).max().unwrap_or(0) + 1)
+    };
     let ((left, right), (top, bottom)) = (edge(|cell| cell.0), edge(|cell| cell.1));
     let (width, height) = (before.width.max(after.width), before.height.max(after.height));
     let rect = Rect {
@@ -271,7 +289,13 @@ mod tests {
 
     fn picture(paint: impl Fn(u32, u32) -> [u8; 3]) -> Picture {
         let (width, height) = (160, 96);
-        let rgba = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).flat_map(|(x, y)| { let [r, g, b] = paint(x, y); [r, g, b, 255] }).collect();
+        let rgba = (0..height)
+            .flat_map(|y| (0..width).map(move |x| (x, y)))
+            .flat_map(|(x, y)| {
+                let [r, g, b] = paint(x, y);
+                [r, g, b, 255]
+            })
+            .collect();
         Picture { width, height, rgba }
     }
 
@@ -282,8 +306,22 @@ mod tests {
     #[test]
     fn a_vanished_heading_and_a_changed_badge_are_two_regions() {
         let stripes = |x: u32| if x.is_multiple_of(3) { [0, 0, 0] } else { [255, 255, 255] };
-        let before = picture(|x, y| if inside(x, y, [0, 0, 60, 12]) { stripes(x) } else if inside(x, y, [100, 60, 24, 12]) { if x.is_multiple_of(4) { [255, 255, 255] } else { [0, 0, 255] } } else { [255, 255, 255] });
-        let after = picture(|x, y| if inside(x, y, [100, 60, 24, 12]) { if x.is_multiple_of(4) { [255, 255, 255] } else { [255, 0, 0] } } else { [255, 255, 255] });
+        let before = picture(|x, y| {
+            if inside(x, y, [0, 0, 60, 12]) {
+                stripes(x)
+            } else if inside(x, y, [100, 60, 24, 12]) {
+                if x.is_multiple_of(4) { [255, 255, 255] } else { [0, 0, 255] }
+            } else {
+                [255, 255, 255]
+            }
+        });
+        let after = picture(|x, y| {
+            if inside(x, y, [100, 60, 24, 12]) {
+                if x.is_multiple_of(4) { [255, 255, 255] } else { [255, 0, 0] }
+            } else {
+                [255, 255, 255]
+            }
+        });
         let measured = measure(&before, &after);
         let kinds: Vec<RegionKind> = measured.seen().map(|region| region.kind).collect();
         assert_eq!(kinds.len(), 2, "{measured:?}");

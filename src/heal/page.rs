@@ -46,7 +46,9 @@ impl Page {
             }
             let parent = open.last().map(|(_, index)| *index);
             if let Some(property) = item.strip_prefix('/') {
-                if let (Some(text), Some(parent)) = (property.strip_prefix("placeholder:"), parent.and_then(|parent| page.nodes.get_mut(parent))) {
+                if let (Some(text), Some(parent)) =
+                    (property.strip_prefix("placeholder:"), parent.and_then(|parent| page.nodes.get_mut(parent)))
+                {
                     parent.placeholder = Some(scalar(text));
                 }
                 continue;
@@ -82,7 +84,8 @@ impl Page {
     #[must_use]
     pub fn words(&self, index: usize) -> String {
         let inner = (0..self.nodes.len()).filter(|other| *other == index || self.is_in(*other, Some(index)));
-        let texts = inner.filter_map(|index| self.nodes.get(index)).flat_map(|node| [node.name.as_str(), node.text.as_str()]);
+        let texts =
+            inner.filter_map(|index| self.nodes.get(index)).flat_map(|node| [node.name.as_str(), node.text.as_str()]);
         texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
@@ -96,7 +99,16 @@ impl Page {
         let all: Vec<&Node> = self.nodes.iter().filter(|node| said(node)).collect();
         let error = |text: &str| {
             let text = text.to_lowercase();
-            ["internal server error", "bad gateway", "service unavailable", "gateway timeout", "this site can’t be reached", "this site can't be reached"].iter().any(|word| text.contains(word))
+            [
+                "internal server error",
+                "bad gateway",
+                "service unavailable",
+                "gateway timeout",
+                "this site can’t be reached",
+                "this site can't be reached",
+            ]
+            .iter()
+            .any(|word| text.contains(word))
         };
         if all.len() <= 12 && all.iter().any(|node| error(&node.name) || error(&node.text)) {
             return Some("the application answers with an error of the server");
@@ -179,11 +191,20 @@ mod tests {
         let page = Page::of_context(
             "x\n# Page snapshot\n\n```yaml\n- generic [active] [ref=e1]:\n  - heading \"Orders \\\"new\\\"\" [level=1] [ref=e2]\n  - generic [ref=e3]:\n    - text: Mail\n    - textbox \"Mail\" [ref=e4]:\n      - /placeholder: Your mail\n  - 'button \"a: b''s\" [disabled] [ref=e5]'\n  - paragraph: \"Total: 42\"\n```\n# Test source\n```ts\n- button \"Fake\"\n```",
         );
-        let told: Vec<_> = page.nodes.iter().map(|node| (node.role.as_str(), node.name.as_str(), node.text.as_str())).collect();
-        assert_eq!(told, [
-            ("generic", "", ""), ("heading", "Orders \"new\"", ""), ("generic", "", "Mail"), ("text", "", "Mail"),
-            ("textbox", "Mail", ""), ("button", "a: b's", ""), ("paragraph", "", "Total: 42"),
-        ]);
+        let told: Vec<_> =
+            page.nodes.iter().map(|node| (node.role.as_str(), node.name.as_str(), node.text.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                ("generic", "", ""),
+                ("heading", "Orders \"new\"", ""),
+                ("generic", "", "Mail"),
+                ("text", "", "Mail"),
+                ("textbox", "Mail", ""),
+                ("button", "a: b's", ""),
+                ("paragraph", "", "Total: 42"),
+            ]
+        );
         assert_eq!(page.nodes[4].placeholder.as_deref(), Some("Your mail"));
         assert!(page.nodes[5].disabled);
         assert!(page.is_in(4, Some(2)) && !page.is_in(5, Some(2)));

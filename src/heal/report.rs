@@ -150,7 +150,8 @@ impl Report {
     /// # Errors
     /// When it is none, in words for people.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let raw: RawReport = serde_json::from_str(text).map_err(|error| format!("it is no JSON report of Playwright ({error})"))?;
+        let raw: RawReport =
+            serde_json::from_str(text).map_err(|error| format!("it is no JSON report of Playwright ({error})"))?;
         let mut tests = Vec::new();
         for suite in raw.suites {
             // The outermost suite is the file.
@@ -165,9 +166,15 @@ impl Report {
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         Self {
             tests: self.tests.iter().filter(|test| test.file == file).cloned().collect(),
-            errors: self.errors.iter().filter(|error| {
-                error.place.as_ref().is_none_or(|place| place.file == file || place.file.parent() != file.parent()) || error.message.contains(name)
-            }).cloned().collect(),
+            errors: self
+                .errors
+                .iter()
+                .filter(|error| {
+                    error.place.as_ref().is_none_or(|place| place.file == file || place.file.parent() != file.parent())
+                        || error.message.contains(name)
+                })
+                .cloned()
+                .collect(),
         }
     }
 
@@ -181,7 +188,9 @@ impl Report {
     /// Whether every test passed at its first try, and at least one ran.
     #[must_use]
     pub fn is_green(&self) -> bool {
-        self.errors.is_empty() && !self.executed().is_empty() && self.tests.iter().all(|test| matches!(test.outcome.as_str(), "expected" | "skipped"))
+        self.errors.is_empty()
+            && !self.executed().is_empty()
+            && self.tests.iter().all(|test| matches!(test.outcome.as_str(), "expected" | "skipped"))
     }
 }
 
@@ -195,7 +204,11 @@ fn collect(suite: RawSuite, titles: &[String], root: &Path, is_file: bool, out: 
             let tries = test.results.into_iter().map(|result| Try {
                 status: result.status.unwrap_or_default(),
                 errors: result.errors.into_iter().map(error).collect(),
-                attachments: result.attachments.into_iter().filter_map(|a| Some(Attachment { name: a.name, path: a.path? })).collect(),
+                attachments: result
+                    .attachments
+                    .into_iter()
+                    .filter_map(|a| Some(Attachment { name: a.name, path: a.path? }))
+                    .collect(),
             });
             let title = path.iter().cloned().chain([spec.title.clone()]).collect::<Vec<_>>().join(" › ");
             out.push(TestResult {
@@ -215,7 +228,8 @@ fn collect(suite: RawSuite, titles: &[String], root: &Path, is_file: bool, out: 
 
 static ANSI: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("\u{1b}\\[[0-9;]*[A-Za-z]").ok());
 static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\s*>?\s*\d+ \|").ok());
-static STACK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\s+at (?:.*\()?(/[^()]*|[A-Za-z]:[^()]*):(\d+):(\d+)\)?$").ok());
+static STACK: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^\s+at (?:.*\()?(/[^()]*|[A-Za-z]:[^()]*):(\d+):(\d+)\)?$").ok());
 
 /// The text without colours.
 #[must_use]
@@ -226,7 +240,8 @@ pub fn plain(text: &str) -> String {
 fn error(raw: RawError) -> ReportError {
     let all = plain(&raw.message.unwrap_or_default());
     let stack = raw.stack.map(|stack| plain(&stack)).unwrap_or_default();
-    let frame = |line: &str| FRAME.as_ref().is_some_and(|frame| frame.is_match(line)) || line.trim_start().starts_with("at ");
+    let frame =
+        |line: &str| FRAME.as_ref().is_some_and(|frame| frame.is_match(line)) || line.trim_start().starts_with("at ");
     let message: Vec<&str> = all.lines().take_while(|line| !frame(line)).collect();
     let places = all.lines().chain(stack.lines()).filter_map(|line| {
         let found = STACK.as_ref()?.captures(line)?;
@@ -266,7 +281,10 @@ mod tests {
         });
         let report = Report::parse(&text.to_string()).unwrap();
         let test = &report.tests[0];
-        assert_eq!((test.title.as_str(), test.file.to_str(), test.outcome.as_str()), ("shop › buys", Some("/w/a.spec.ts"), "unexpected"));
+        assert_eq!(
+            (test.title.as_str(), test.file.to_str(), test.outcome.as_str()),
+            ("shop › buys", Some("/w/a.spec.ts"), "unexpected")
+        );
         let error = &test.tries[0].errors[0];
         assert_eq!(error.message, "TimeoutError: locator.click: x");
         assert_eq!(error.stack.iter().map(|place| place.line).collect::<Vec<_>>(), [4, 9]);

@@ -200,25 +200,53 @@ impl HealResult {
     /// A summary for a pull request.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let mut text = format!("## {}: `{}`\n\n{}\n", self.verdict.word(), cell(&self.file.display().to_string()), cell(&self.reason));
+        let mut text = format!(
+            "## {}: `{}`\n\n{}\n",
+            self.verdict.word(),
+            cell(&self.file.display().to_string()),
+            cell(&self.reason)
+        );
         if !self.attempts.is_empty() {
             text.push_str("\n| test | failure | tier | outcome | before | after | score | reason |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
             for attempt in &self.attempts {
-                let kind = serde_json::to_value(attempt.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
-                let score = attempt.evidence.as_ref().map(|evidence| format!("{:.2}", evidence.score)).unwrap_or_default();
-                let code = |text: &Option<String>| text.as_ref().map(|text| format!("`{}`", cell(text))).unwrap_or_default();
+                let kind = serde_json::to_value(attempt.kind)
+                    .ok()
+                    .and_then(|kind| kind.as_str().map(str::to_owned))
+                    .unwrap_or_default();
+                let score =
+                    attempt.evidence.as_ref().map(|evidence| format!("{:.2}", evidence.score)).unwrap_or_default();
+                let code =
+                    |text: &Option<String>| text.as_ref().map(|text| format!("`{}`", cell(text))).unwrap_or_default();
                 let _ = writeln!(
                     text,
                     "| {} | {kind} | {} | {} | {} | {} | {score} | {} |",
-                    cell(&attempt.test), cell(&attempt.tier), attempt.outcome, code(&attempt.old), code(&attempt.new), cell(&attempt.reason)
+                    cell(&attempt.test),
+                    cell(&attempt.tier),
+                    attempt.outcome,
+                    code(&attempt.old),
+                    code(&attempt.new),
+                    cell(&attempt.reason)
                 );
             }
         }
         for review in &self.reviews {
-            let _ = writeln!(text, "\n* `{}`: {} ({:.2}): {}", cell(&review.name), review.verdict.word(), review.confidence, cell(&review.reason));
+            let _ = writeln!(
+                text,
+                "\n* `{}`: {} ({:.2}): {}",
+                cell(&review.name),
+                review.verdict.word(),
+                review.confidence,
+                cell(&review.reason)
+            );
         }
         if let Some(proof) = &self.proof {
-            let _ = writeln!(text, "\nProof: {} green runs of {} tests; turned red with a false expectation: {}.", proof.green_runs, proof.tests_run, if proof.falsified.is_empty() { "not needed".to_owned() } else { cell(&proof.falsified.join(", ")) });
+            let _ = writeln!(
+                text,
+                "\nProof: {} green runs of {} tests; turned red with a false expectation: {}.",
+                proof.green_runs,
+                proof.tests_run,
+                if proof.falsified.is_empty() { "not needed".to_owned() } else { cell(&proof.falsified.join(", ")) }
+            );
         }
         if !self.diff.is_empty() {
             // A fence longer than any in the diff.
@@ -226,7 +254,13 @@ impl HealResult {
             let stands = if self.verdict == Verdict::Fixed { "" } else { "\nThis does not stand; it was put back:\n" };
             let _ = writeln!(text, "{stands}\n{fence}diff\n{}{fence}", self.diff);
         }
-        let _ = writeln!(text, "\n{}; {} runs of the test command, {:.1} s.", self.model.line(), self.test_runs, self.duration_ms as f64 / 1000.0);
+        let _ = writeln!(
+            text,
+            "\n{}; {} runs of the test command, {:.1} s.",
+            self.model.line(),
+            self.test_runs,
+            self.duration_ms as f64 / 1000.0
+        );
         text
     }
 }
@@ -242,5 +276,9 @@ pub fn unified(name: &str, old: &str, new: &str) -> String {
     if old == new {
         return String::new();
     }
-    similar::TextDiff::from_lines(old, new).unified_diff().context_radius(2).header(&format!("a/{name}"), &format!("b/{name}")).to_string()
+    similar::TextDiff::from_lines(old, new)
+        .unified_diff()
+        .context_radius(2)
+        .header(&format!("a/{name}"), &format!("b/{name}"))
+        .to_string()
 }

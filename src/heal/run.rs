@@ -210,7 +210,10 @@ impl Work<'_> {
         let run = self.run().await?;
         let Some(report) = run.report else {
             if run.timed_out {
-                return Ok(Err((Verdict::Environment, "the test command did not end in time and was ended with its processes".to_owned())));
+                return Ok(Err((
+                    Verdict::Environment,
+                    "the test command did not end in time and was ended with its processes".to_owned(),
+                )));
             }
             let tail: Vec<&str> = run.output.lines().rev().take(3).collect();
             return Err(HealError::NoReport(masked(&tail.into_iter().rev().collect::<Vec<_>>().join(" "))));
@@ -234,7 +237,9 @@ impl Work<'_> {
                     Err(ended) => return Ok(ended),
                 }
             }
-            let Some(_) = red else { return Ok((Verdict::AlreadyGreen, "every test passes, three times in a row".to_owned())) };
+            let Some(_) = red else {
+                return Ok((Verdict::AlreadyGreen, "every test passes, three times in a row".to_owned()));
+            };
             self.flake_streak += 1;
             if self.flake_streak >= self.options.flaky_threshold {
                 return Ok((Verdict::Flaky, "green, and then red without a change".to_owned()));
@@ -312,7 +317,11 @@ impl Work<'_> {
         if let Some(attempt) = self.attempts.last_mut() {
             "failed".clone_into(&mut attempt.outcome);
             reason.clone_into(&mut attempt.reason);
-            self.history.push(format!("{} -> {}: {reason}", attempt.old.as_deref().unwrap_or_default(), attempt.new.as_deref().unwrap_or_default()));
+            self.history.push(format!(
+                "{} -> {}: {reason}",
+                attempt.old.as_deref().unwrap_or_default(),
+                attempt.new.as_deref().unwrap_or_default()
+            ));
             self.tried.extend(attempt.new.clone());
         }
         self.escalate();
@@ -328,15 +337,24 @@ impl Work<'_> {
     }
 
     async fn attempt(&mut self, failures: &[Failure]) -> Result<Step, HealError> {
-        let Some(failure) = failures.first() else { return Ok(Step::End((Verdict::GiveUp, "nothing to go by".to_owned()))) };
+        let Some(failure) = failures.first() else {
+            return Ok(Step::End((Verdict::GiveUp, "nothing to go by".to_owned())));
+        };
         let end = |verdict, reason: &str| Ok(Step::End((verdict, reason.to_owned())));
         match failure.kind {
             FailureKind::Environment => return end(Verdict::Environment, &first_line(&failure.message)),
             FailureKind::CompileError => return end(Verdict::GiveUp, &first_line(&failure.message)),
-            FailureKind::UnstablePage => return end(Verdict::Flaky, "the page does not become still, so there is no picture to review"),
+            FailureKind::UnstablePage => {
+                return end(Verdict::Flaky, "the page does not become still, so there is no picture to review");
+            }
             FailureKind::MissingBaseline => return end(Verdict::NeedsReview, &missing_baseline(failure)),
             FailureKind::Visual => return self.visual(failure, failures).await,
-            FailureKind::NotActionable => return end(Verdict::AppRegressionSuspected, &format!("the element is there and cannot be used: {}", first_line(&failure.message))),
+            FailureKind::NotActionable => {
+                return end(
+                    Verdict::AppRegressionSuspected,
+                    &format!("the element is there and cannot be used: {}", first_line(&failure.message)),
+                );
+            }
             FailureKind::Timeout | FailureKind::Other | FailureKind::Flaky => {
                 return end(Verdict::GiveUp, &format!("no locator is to blame: {}", first_line(&failure.message)));
             }
@@ -351,7 +369,11 @@ impl Work<'_> {
         let Some((path, spec)) = self.place_of(failure)? else {
             let place = failure.place.as_ref().filter(|place| place.file != self.file);
             let reason = match place {
-                Some(place) => format!("the locator stands at {}:{}, which may not be written (name the file with --also)", place.file.display(), place.line),
+                Some(place) => format!(
+                    "the locator stands at {}:{}, which may not be written (name the file with --also)",
+                    place.file.display(),
+                    place.line
+                ),
                 None => "the failing locator is not found in the test file".to_owned(),
             };
             return end(Verdict::NeedsReview, &reason);
@@ -359,7 +381,9 @@ impl Work<'_> {
         let declared = self.options.review.expected.as_deref();
         let terms = FreeTerms { allow_expectation: self.options.allow_expectation || declared.is_some(), declared };
         let abstained = match propose(&spec, &path, failure, &page, terms) {
-            Ok(proposal) if !self.tried.contains(&proposal.new) => return self.apply(failure, failures, &path, &spec, proposal, "free", 0.0),
+            Ok(proposal) if !self.tried.contains(&proposal.new) => {
+                return self.apply(failure, failures, &path, &spec, proposal, "free", 0.0);
+            }
             Ok(_) => Abstained::Unsure("what the free tier proposes did not help".to_owned()),
             Err(abstained) => abstained,
         };
@@ -368,7 +392,8 @@ impl Work<'_> {
             return end(Verdict::AppRegressionSuspected, reason);
         }
         let Some(advisor) = self.hands.codegen.get(self.tier).copied() else {
-            let verdict = if matches!(abstained, Abstained::Ambiguous(_)) { Verdict::Ambiguous } else { Verdict::GiveUp };
+            let verdict =
+                if matches!(abstained, Abstained::Ambiguous(_)) { Verdict::Ambiguous } else { Verdict::GiveUp };
             let tried = self.history.last().map(|last| format!("; last tried: {last}")).unwrap_or_default();
             return end(verdict, &format!("{}{tried}", abstained.reason()));
         };
@@ -379,17 +404,27 @@ impl Work<'_> {
     fn place_of(&self, failure: &Failure) -> Result<Option<(PathBuf, Spec)>, HealError> {
         let mut parsed = Vec::new();
         for (path, text) in &self.texts {
-            let spec = Spec::parse(text, path).map_err(|error| HealError::File { path: path.clone(), problem: error.to_string() })?;
+            let spec = Spec::parse(text, path)
+                .map_err(|error| HealError::File { path: path.clone(), problem: error.to_string() })?;
             parsed.push((path.clone(), spec));
         }
         // The innermost place of the stack first, then wherever the locator is found.
-        let order = failure.place.iter().chain(&failure.stack).map(|place| place.file.clone()).chain([self.file.clone()]).chain(self.texts.keys().cloned());
+        let order = failure
+            .place
+            .iter()
+            .chain(&failure.stack)
+            .map(|place| place.file.clone())
+            .chain([self.file.clone()])
+            .chain(self.texts.keys().cloned());
         for path in order {
             // A foreign page object in which the call itself stands is not healed in the spec that calls it.
             if failure.place.as_ref().is_some_and(|place| place.file == path) && !self.texts.contains_key(&path) {
                 return Ok(None);
             }
-            if let Some(at) = parsed.iter().position(|(known, spec)| *known == path && (failure.kind == FailureKind::AssertionValue || find_chain(spec, known, failure).is_some())) {
+            if let Some(at) = parsed.iter().position(|(known, spec)| {
+                *known == path
+                    && (failure.kind == FailureKind::AssertionValue || find_chain(spec, known, failure).is_some())
+            }) {
                 return Ok(Some(parsed.swap_remove(at)));
             }
         }
@@ -397,14 +432,29 @@ impl Work<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "one failure with everything that is known of it")]
-    async fn advise(&mut self, advisor: &dyn Advisor, failure: &Failure, failures: &[Failure], path: &Path, spec: &Spec, page: &Page, snapshot: &str) -> Result<Step, HealError> {
+    async fn advise(
+        &mut self,
+        advisor: &dyn Advisor,
+        failure: &Failure,
+        failures: &[Failure],
+        path: &Path,
+        spec: &Spec,
+        page: &Page,
+        snapshot: &str,
+    ) -> Result<Step, HealError> {
         let short = shortlist(spec, path, failure, page, 12).filter(|(_, candidates)| !candidates.is_empty());
         let last_tier = self.tier + 1 >= self.hands.codegen.len();
         let about = Trouble {
             test: failure.test.clone(),
             error: masked(&failure.message),
-            locator: short.as_ref().map_or_else(|| failure.locator.clone().unwrap_or_default(), |(target, _)| format!("{} in {}", before(target), failure.locator.as_deref().unwrap_or_default())),
-            candidates: short.iter().flat_map(|(_, candidates)| candidates.iter().map(|candidate| masked(&candidate.told))).collect(),
+            locator: short.as_ref().map_or_else(
+                || failure.locator.clone().unwrap_or_default(),
+                |(target, _)| format!("{} in {}", before(target), failure.locator.as_deref().unwrap_or_default()),
+            ),
+            candidates: short
+                .iter()
+                .flat_map(|(_, candidates)| candidates.iter().map(|candidate| masked(&candidate.told)))
+                .collect(),
             page: masked(snapshot),
             source: masked(spec.text()),
             history: self.history.clone(),
@@ -423,7 +473,8 @@ impl Work<'_> {
                 Ok(answer) => answer,
                 Err(error) => return refused(self, "failed", &error.to_string(), 0.0),
             };
-            let chosen = pick.number.filter(|_| pick.same_purpose).and_then(|number| candidates.get(number.checked_sub(1)?));
+            let chosen =
+                pick.number.filter(|_| pick.same_purpose).and_then(|number| candidates.get(number.checked_sub(1)?));
             match chosen {
                 Some(candidate) => match lead_to(spec, &target, candidate, page, &first_line(&pick.reason)) {
                     Some(proposal) if !self.tried.contains(&proposal.new) => {
@@ -435,10 +486,19 @@ impl Work<'_> {
                             step => Ok(step),
                         };
                     }
-                    _ => return refused(self, "refused", &format!("no new locator leads to {} alone", candidate.told), cost),
+                    _ => {
+                        return refused(
+                            self,
+                            "refused",
+                            &format!("no new locator leads to {} alone", candidate.told),
+                            cost,
+                        );
+                    }
                 },
                 // The strongest may still propose an edit of its own.
-                None if !last_tier || pick.number.is_none() => return refused(self, "abstained", &first_line(&pick.reason), cost),
+                None if !last_tier || pick.number.is_none() => {
+                    return refused(self, "abstained", &first_line(&pick.reason), cost);
+                }
                 None => self.note(failure, advisor.label(), "abstained", &first_line(&pick.reason), cost),
             }
         }
@@ -463,9 +523,21 @@ impl Work<'_> {
         if text == spec.text() {
             return refused(self, "abstained", &first_line(&edits.reason), cost);
         }
-        let evidence = Evidence { before: about.locator.clone(), after: String::new(), score: 0.0, margin: None, runner_up: None, reason: first_line(&edits.reason) };
+        let evidence = Evidence {
+            before: about.locator.clone(),
+            after: String::new(),
+            score: 0.0,
+            margin: None,
+            runner_up: None,
+            reason: first_line(&edits.reason),
+        };
         let edit = super::spec::Edit { range: 0..spec.text().len(), replacement: text };
-        let proposal = Proposal { edit, old: about.locator.clone(), new: format!("{} edits by {}", edits.edits.len(), advisor.label()), evidence };
+        let proposal = Proposal {
+            edit,
+            old: about.locator.clone(),
+            new: format!("{} edits by {}", edits.edits.len(), advisor.label()),
+            evidence,
+        };
         match self.apply(failure, failures, path, spec, proposal, advisor.label(), cost)? {
             Step::Again => {
                 self.escalate();
@@ -493,7 +565,16 @@ impl Work<'_> {
 
     /// Guards an edit and writes it.
     #[expect(clippy::too_many_arguments, reason = "one edit with everything that is noted of it")]
-    fn apply(&mut self, failure: &Failure, failures: &[Failure], path: &Path, spec: &Spec, proposal: Proposal, tier: &str, cost_usd: f64) -> Result<Step, HealError> {
+    fn apply(
+        &mut self,
+        failure: &Failure,
+        failures: &[Failure],
+        path: &Path,
+        spec: &Spec,
+        proposal: Proposal,
+        tier: &str,
+        cost_usd: f64,
+    ) -> Result<Step, HealError> {
         let attempt = |outcome: &str, reason: String| Attempt {
             test: failure.test.clone(),
             kind: failure.kind,
@@ -512,8 +593,12 @@ impl Work<'_> {
             self.attempts.push(attempt("refused", "the edit does not fit the file".to_owned()));
             return Ok(Step::Again);
         };
-        let terms = GuardTerms { strictness: Strictness::LocatorsOnly, allow_expectation: self.options.allow_expectation || self.options.review.expected.is_some() };
-        let verdict = compare(&original, &text, path, terms).map_err(|error| HealError::File { path: path.to_path_buf(), problem: error.to_string() })?;
+        let terms = GuardTerms {
+            strictness: Strictness::LocatorsOnly,
+            allow_expectation: self.options.allow_expectation || self.options.review.expected.is_some(),
+        };
+        let verdict = compare(&original, &text, path, terms)
+            .map_err(|error| HealError::File { path: path.to_path_buf(), problem: error.to_string() })?;
         let leak = text.contains("[ref=") && !original.contains("[ref=");
         if !verdict.passed || leak {
             let reason = if leak { "a reference of the snapshot is no locator".to_owned() } else { verdict.line() };
@@ -526,7 +611,12 @@ impl Work<'_> {
         self.journal.write(path, text.as_bytes())?;
         self.attempts.push(attempt("applied", proposal.evidence.reason.clone()));
         self.texts.insert(path.to_path_buf(), text);
-        let line = failure.place.iter().chain(&failure.stack).find(|place| place.file == self.file).map_or(failure.test_place.line, |place| place.line);
+        let line = failure
+            .place
+            .iter()
+            .chain(&failure.stack)
+            .find(|place| place.file == self.file)
+            .map_or(failure.test_place.line, |place| place.line);
         self.healed.push((failure.test.clone(), line));
         Ok(Step::Applied(Undo {
             path: path.to_path_buf(),
@@ -545,7 +635,10 @@ impl Work<'_> {
         let root = resolved(&self.options.root, &self.options.root)?;
         let baseline = resolved(baseline, &root)?;
         if self.promoted.contains(&baseline) {
-            return Ok(Step::End((Verdict::Flaky, "the page differs again from the picture that was just reviewed".to_owned())));
+            return Ok(Step::End((
+                Verdict::Flaky,
+                "the page differs again from the picture that was just reviewed".to_owned(),
+            )));
         }
         let shots = Shots {
             name: baseline.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -602,7 +695,10 @@ impl Work<'_> {
             let mut false_text = text.clone();
             for (test, line) in &healed {
                 let Some(next) = falsified(&false_text, &self.file, test, *line) else {
-                    return Ok(Some((Verdict::NeedsReview, format!("nothing in `{test}` checks what the repaired call did"))));
+                    return Ok(Some((
+                        Verdict::NeedsReview,
+                        format!("nothing in `{test}` checks what the repaired call did"),
+                    )));
                 };
                 false_text = next;
             }
@@ -613,16 +709,27 @@ impl Work<'_> {
                 Ok(seen) => seen,
                 Err(ended) => return Ok(Some(ended)),
             };
-            let red: Vec<String> = if let Diagnosis::Failing(failures) = diagnosis { failures.into_iter().map(|failure| failure.test).collect() } else { Vec::new() };
+            let red: Vec<String> = if let Diagnosis::Failing(failures) = diagnosis {
+                failures.into_iter().map(|failure| failure.test).collect()
+            } else {
+                Vec::new()
+            };
             for (test, _) in &healed {
                 if !red.contains(test) {
-                    return Ok(Some((Verdict::NeedsReview, format!("`{test}` passes even when what it expects is turned false"))));
+                    return Ok(Some((
+                        Verdict::NeedsReview,
+                        format!("`{test}` passes even when what it expects is turned false"),
+                    )));
                 }
                 proof.falsified.push(test.clone());
             }
         }
         self.proof = Some(proof);
-        let reason = if self.promoted.is_empty() { "the repair is proved".to_owned() } else { "the reviewed baseline is promoted, and the repair is proved".to_owned() };
+        let reason = if self.promoted.is_empty() {
+            "the repair is proved".to_owned()
+        } else {
+            "the reviewed baseline is promoted, and the repair is proved".to_owned()
+        };
         Ok(Some((Verdict::Fixed, reason)))
     }
 
@@ -680,13 +787,20 @@ fn unhelpful(undo: &Undo, diagnosis: &Diagnosis) -> Option<String> {
     if let Some(new) = failures.iter().find(|failure| !undo.failing.contains(&failure.test)) {
         return Some(format!("`{}` fails now, and did not before", new.test));
     }
-    let same = |failure: &&Failure| failure.signature() == undo.signature || (!undo.promoted && failure.kind == FailureKind::Locator && undo.signature.starts_with("Locator") && same_place(&failure.signature(), &undo.signature));
+    let same = |failure: &&Failure| {
+        failure.signature() == undo.signature
+            || (!undo.promoted
+                && failure.kind == FailureKind::Locator
+                && undo.signature.starts_with("Locator")
+                && same_place(&failure.signature(), &undo.signature))
+    };
     failures.iter().find(same).map(|failure| format!("it fails in the same place: {}", first_line(&failure.message)))
 }
 
 /// Whether two signatures speak of one test and one line.
 fn same_place(a: &str, b: &str) -> bool {
-    let line = |text: &str| text.split(" getBy").next().unwrap_or(text).split(" locator(").next().unwrap_or(text).to_owned();
+    let line =
+        |text: &str| text.split(" getBy").next().unwrap_or(text).split(" locator(").next().unwrap_or(text).to_owned();
     line(a) == line(b)
 }
 
@@ -695,7 +809,9 @@ fn missing_baseline(failure: &Failure) -> String {
     let Some(path) = &failure.images.baseline else { return reason };
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let Some((stem, platform)) = name.rsplit_once('-') else { return reason };
-    let others = ["darwin", "linux", "win32"].into_iter().filter(|other| *other != platform && path.with_file_name(format!("{stem}-{other}.png")).exists());
+    let others = ["darwin", "linux", "win32"]
+        .into_iter()
+        .filter(|other| *other != platform && path.with_file_name(format!("{stem}-{other}.png")).exists());
     let others: Vec<&str> = others.collect();
     if !others.is_empty() {
         reason.push_str(&format!("; there is one for {}", others.join(" and ")));

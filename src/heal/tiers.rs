@@ -50,12 +50,15 @@ impl std::str::FromStr for Tier {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut parts = text.split(',').map(str::trim);
         let model = parts.next().filter(|model| !model.is_empty()).ok_or("the model is missing")?.to_owned();
-        let mut tier = Self { model, base_url: None, prompt_usd_per_million: None, answer_usd_per_million: None, free: false };
+        let mut tier =
+            Self { model, base_url: None, prompt_usd_per_million: None, answer_usd_per_million: None, free: false };
         for part in parts {
             let number = |value: &str| value.parse::<f64>().map_err(|_| format!("`{value}` is no number"));
             match part.split_once('=') {
                 None if part == "free" => tier.free = true,
-                Some(("url", value)) => tier.base_url = Some(Url::parse(value).map_err(|_| "its address is none".to_owned())?),
+                Some(("url", value)) => {
+                    tier.base_url = Some(Url::parse(value).map_err(|_| "its address is none".to_owned())?)
+                }
                 Some(("prompt", value)) => tier.prompt_usd_per_million = Some(number(value)?),
                 Some(("answer", value)) => tier.answer_usd_per_million = Some(number(value)?),
                 _ => return Err(format!("`{part}` is none of url=, prompt=, answer=, free")),
@@ -71,14 +74,22 @@ impl std::str::FromStr for Tier {
 /// When it cannot be read.
 pub fn read(path: &Path) -> Result<TierFile, HealError> {
     let text = read_to_string(path)?;
-    serde_json::from_str(&text).map_err(|error| HealError::Options(format!("the catalogue of tiers `{}` cannot be read: {error}", path.display())))
+    serde_json::from_str(&text).map_err(|error| {
+        HealError::Options(format!("the catalogue of tiers `{}` cannot be read: {error}", path.display()))
+    })
 }
 
 /// Makes a tier ready. One without a price is refused, unless it is declared free.
 ///
 /// # Errors
 /// [`HealError::Model`].
-pub fn open(tier: &Tier, prices: &PriceList, budget: &Budget, budget_usd: f64, ids: &Ids) -> Result<ModelAdvisor, HealError> {
+pub fn open(
+    tier: &Tier,
+    prices: &PriceList,
+    budget: &Budget,
+    budget_usd: f64,
+    ids: &Ids,
+) -> Result<ModelAdvisor, HealError> {
     let mut name = tier.model.clone();
     // An own address speaks OpenAI's shape, and the key of OpenRouter goes nowhere else.
     if tier.base_url.is_some() {
@@ -87,7 +98,8 @@ pub fn open(tier: &Tier, prices: &PriceList, budget: &Budget, budget_usd: f64, i
         }
     }
     let parsed: ModelName = tier.model.parse()?;
-    let given = tier.prompt_usd_per_million.zip(tier.answer_usd_per_million).map(|(prompt, answer)| Prices { prompt, answer });
+    let given =
+        tier.prompt_usd_per_million.zip(tier.answer_usd_per_million).map(|(prompt, answer)| Prices { prompt, answer });
     let free = tier.free.then_some(Prices { prompt: 0.0, answer: 0.0 });
     let options = ModelOptions {
         name: Some(name),
@@ -107,7 +119,10 @@ mod tests {
     #[test]
     fn a_tier_is_read_from_one_word() {
         let tier: Tier = "openai_compatible/m,url=http://127.0.0.1:1/v1,prompt=0.5,answer=2".parse().unwrap();
-        assert_eq!((tier.prompt_usd_per_million, tier.answer_usd_per_million, tier.free), (Some(0.5), Some(2.0), false));
+        assert_eq!(
+            (tier.prompt_usd_per_million, tier.answer_usd_per_million, tier.free),
+            (Some(0.5), Some(2.0), false)
+        );
         assert!("".parse::<Tier>().is_err() && "a/b,cheap".parse::<Tier>().is_err());
     }
 

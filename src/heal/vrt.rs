@@ -71,7 +71,22 @@ pub struct Shots {
 /// A word of a model's that speaks of removal.
 fn declares_removal(text: &str) -> bool {
     let text = text.to_lowercase();
-    ["remov", "vanish", "gone", "hidden", "hide", "delet", "disappear", "no longer", "without", "drop", "empty", "cleared"].iter().any(|word| text.contains(word))
+    [
+        "remov",
+        "vanish",
+        "gone",
+        "hidden",
+        "hide",
+        "delet",
+        "disappear",
+        "no longer",
+        "without",
+        "drop",
+        "empty",
+        "cleared",
+    ]
+    .iter()
+    .any(|word| text.contains(word))
 }
 
 /// Reviews one visual change. A model that does not answer leaves it to a person.
@@ -84,7 +99,13 @@ pub async fn review(shots: &Shots, terms: &ReviewTerms, judges: &[&dyn Advisor])
     let measured = measure(&before, &after);
     let expected = terms.expected.clone().filter(|text| !text.trim().is_empty());
     let git = terms.git.clone().filter(|text| !text.trim().is_empty());
-    let intent = if expected.is_some() { "declared" } else if git.is_some() { "git" } else { "none" };
+    let intent = if expected.is_some() {
+        "declared"
+    } else if git.is_some() {
+        "git"
+    } else {
+        "none"
+    };
     let mut review = Review {
         name: shots.name.clone(),
         verdict: ReviewVerdict::Unsure,
@@ -97,19 +118,24 @@ pub async fn review(shots: &Shots, terms: &ReviewTerms, judges: &[&dyn Advisor])
         cost_usd: 0.0,
     };
     let seen: Vec<Rect> = review.measured.seen().map(|region| region.rect).collect();
-    let outside = seen.iter().filter(|rect| !terms.regions.is_empty() && !terms.regions.iter().any(|allowed| rect.is_in(*allowed))).count();
+    let outside = seen
+        .iter()
+        .filter(|rect| !terms.regions.is_empty() && !terms.regions.iter().any(|allowed| rect.is_in(*allowed)))
+        .count();
     if review.measured.resized() {
         "the picture has another size".clone_into(&mut review.reason);
         return Ok(review);
     }
     if seen.is_empty() {
-        "only differences that no person sees: a tolerance of the comparison, not a new baseline, is the answer".clone_into(&mut review.reason);
+        "only differences that no person sees: a tolerance of the comparison, not a new baseline, is the answer"
+            .clone_into(&mut review.reason);
         return Ok(review);
     }
     if outside > 0 {
         review.verdict = ReviewVerdict::Reject;
         review.outcome = Verdict::Regression;
-        review.reason = format!("{outside} of {} regions that changed lie outside of the declared part of the page", seen.len());
+        review.reason =
+            format!("{outside} of {} regions that changed lie outside of the declared part of the page", seen.len());
         return Ok(review);
     }
     let vanished = review.measured.seen().filter(|region| region.kind == RegionKind::Vanished).count();
@@ -130,10 +156,12 @@ pub async fn review(shots: &Shots, terms: &ReviewTerms, judges: &[&dyn Advisor])
     if review.verdict == ReviewVerdict::Accept {
         if intent == "none" {
             review.outcome = Verdict::NeedsReview;
-            review.reason = format!("accepted, but nothing was declared, and pixels alone prove no intent: {}", review.reason);
+            review.reason =
+                format!("accepted, but nothing was declared, and pixels alone prove no intent: {}", review.reason);
         } else if vanished > 0 && !expected.as_deref().or(git.as_deref()).is_some_and(declares_removal) {
             review.outcome = Verdict::NeedsReview;
-            review.reason = format!("accepted, but {vanished} of the regions vanished, which was not declared: {}", review.reason);
+            review.reason =
+                format!("accepted, but {vanished} of the regions vanished, which was not declared: {}", review.reason);
         }
     }
     Ok(review)
@@ -163,11 +191,13 @@ async fn judge(review: &mut Review, sight: &Sight, terms: &ReviewTerms, judges: 
             review.reason = format!("{problem}: {}", word.reason);
             return;
         }
-        let strongest = judges.get(last).filter(|strongest| terms.confirm && index < last && strongest.label() != judge.label());
+        let strongest =
+            judges.get(last).filter(|strongest| terms.confirm && index < last && strongest.label() != judge.label());
         if let Some(strongest) = strongest {
             let Some(confirmed) = ask(review, *strongest, sight).await else { return };
             if confirmed.verdict != ReviewVerdict::Accept {
-                review.reason = format!("{} accepts, {} does not: {}", judge.label(), strongest.label(), confirmed.reason);
+                review.reason =
+                    format!("{} accepts, {} does not: {}", judge.label(), strongest.label(), confirmed.reason);
                 return;
             }
             if let Some(problem) = weak(&confirmed, terms, regions) {
@@ -188,7 +218,8 @@ fn weak(word: &Judgement, terms: &ReviewTerms, regions: usize) -> Option<String>
     if word.confidence < terms.threshold {
         return Some(format!("accepted with a confidence of {:.2}, below {:.2}", word.confidence, terms.threshold));
     }
-    let missing: Vec<String> = (1..=regions).filter(|number| !word.explained.contains(number)).map(|number| number.to_string()).collect();
+    let missing: Vec<String> =
+        (1..=regions).filter(|number| !word.explained.contains(number)).map(|number| number.to_string()).collect();
     (!missing.is_empty()).then(|| format!("accepted, but region {} is not explained", missing.join(", ")))
 }
 
@@ -239,7 +270,9 @@ mod tests {
         fn review<'a>(&'a self, _: &'a Sight) -> BoxFuture<'a, Result<(Judgement, f64), LlmError>> {
             *self.2.lock().unwrap() += 1;
             let (verdict, confidence) = self.1.lock().unwrap().pop().unwrap();
-            Box::pin(async move { Ok((Judgement { verdict, confidence, explained: (1..20).collect(), reason: "so".into() }, 0.01)) })
+            Box::pin(async move {
+                Ok((Judgement { verdict, confidence, explained: (1..20).collect(), reason: "so".into() }, 0.01))
+            })
         }
     }
 
@@ -247,7 +280,8 @@ mod tests {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, 160, 96);
         encoder.set_color(png::ColorType::Rgb);
-        let data: Vec<u8> = (0..96).flat_map(|y| (0..160).map(move |x| (x, y))).flat_map(|(x, y)| paint(x, y)).collect();
+        let data: Vec<u8> =
+            (0..96).flat_map(|y| (0..160).map(move |x| (x, y))).flat_map(|(x, y)| paint(x, y)).collect();
         encoder.write_header().unwrap().write_image_data(&data).unwrap();
         bytes
     }
@@ -279,7 +313,8 @@ mod tests {
 
     #[tokio::test]
     async fn both_must_accept_and_a_disagreement_is_a_persons() {
-        let (cheap, strong) = (judge("cheap", &[(Accept, 0.99), (Accept, 0.99)]), judge("strong", &[(Accept, 0.9), (Reject, 0.9)]));
+        let (cheap, strong) =
+            (judge("cheap", &[(Accept, 0.99), (Accept, 0.99)]), judge("strong", &[(Accept, 0.9), (Reject, 0.9)]));
         assert_eq!(outcome(&shots(false), &declared(), &[&cheap, &strong]).await, Verdict::Fixed);
         assert_eq!(outcome(&shots(false), &declared(), &[&cheap, &strong]).await, Verdict::NeedsReview);
         assert_eq!(*strong.2.lock().unwrap(), 2);
@@ -305,7 +340,10 @@ mod tests {
             let (cheap, strong) = (judge("cheap", &[first]), judge("strong", &[(Accept, 0.95)]));
             assert_eq!(outcome(&shots(false), &declared(), &[&cheap, &strong]).await, Verdict::Fixed);
         }
-        assert_eq!(outcome(&shots(false), &declared(), &[&judge("a", &[(Unsure, 0.9)]), &judge("b", &[(Unsure, 0.9)])]).await, Verdict::NeedsReview);
+        assert_eq!(
+            outcome(&shots(false), &declared(), &[&judge("a", &[(Unsure, 0.9)]), &judge("b", &[(Unsure, 0.9)])]).await,
+            Verdict::NeedsReview
+        );
     }
 
     #[tokio::test]
@@ -324,7 +362,10 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_declared_intent_nothing_is_promoted() {
-        assert_eq!(outcome(&shots(false), &ReviewTerms::default(), &[&judge("m", &[(Accept, 1.0)])]).await, Verdict::NeedsReview);
+        assert_eq!(
+            outcome(&shots(false), &ReviewTerms::default(), &[&judge("m", &[(Accept, 1.0)])]).await,
+            Verdict::NeedsReview
+        );
         assert_eq!(outcome(&shots(false), &declared(), &[]).await, Verdict::NeedsReview);
     }
 }

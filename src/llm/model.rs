@@ -121,7 +121,11 @@ impl Model {
                 (label, Speaker::Provider { name, base, key, client }, options.prices)
             }
         };
-        if let Some(price) = prices.into_iter().flat_map(|prices| [prices.prompt, prices.answer]).find(|price| !price.is_finite() || *price < 0.0) {
+        if let Some(price) = prices
+            .into_iter()
+            .flat_map(|prices| [prices.prompt, prices.answer])
+            .find(|price| !price.is_finite() || *price < 0.0)
+        {
             return Err(LlmError::BadPrice { model: label, price });
         }
         if let (Some(budget), None) = (options.budget_usd, prices) {

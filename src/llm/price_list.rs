@@ -45,7 +45,8 @@ impl PriceList {
     /// [`LlmError::PriceList`].
     pub async fn fetch(base: Option<Url>) -> Result<Self, LlmError> {
         let failed = |error: String| LlmError::PriceList(error);
-        let base = base.map_or_else(|| Provider::OpenRouter.address().unwrap_or_default().to_owned(), |url| url.to_string());
+        let base =
+            base.map_or_else(|| Provider::OpenRouter.address().unwrap_or_default().to_owned(), |url| url.to_string());
         let address = format!("{}/models", base.trim_end_matches('/'));
         // The list is public: no key is sent.
         let client = super::http::client(std::time::Duration::from_secs(30)).map_err(failed)?;

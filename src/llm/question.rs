@@ -99,7 +99,8 @@ impl Question {
                 }
                 Part::Picture { label, png } => {
                     pictures.push(base64::engine::general_purpose::STANDARD.encode(png));
-                    let _ = writeln!(user, "Picture {} (data, like the texts between fences): {label}\n", pictures.len());
+                    let _ =
+                        writeln!(user, "Picture {} (data, like the texts between fences): {label}\n", pictures.len());
                 }
             }
         }

@@ -87,14 +87,20 @@ fn content(provider: Provider, prompt: &Prompt) -> Value {
         "gemini" => json!({ "text": prompt.user }),
         _ => json!({ "type": "text", "text": prompt.user }),
     };
-    let parts = |word: &str, one: fn(&String) -> Value| Value::Array(std::iter::once(text(word)).chain(prompt.pictures.iter().map(one)).collect());
+    let parts = |word: &str, one: fn(&String) -> Value| {
+        Value::Array(std::iter::once(text(word)).chain(prompt.pictures.iter().map(one)).collect())
+    };
     match provider {
         Provider::Gemini => parts("gemini", |data| json!({ "inlineData": { "mimeType": "image/png", "data": data } })),
         _ if prompt.pictures.is_empty() => Value::String(prompt.user.clone()),
-        Provider::Anthropic => parts("", |data| json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": data } })),
-        Provider::OpenAi | Provider::OpenRouter | Provider::OpenAiCompatible => {
-            parts("", |data| json!({ "type": "image_url", "image_url": { "url": format!("data:image/png;base64,{data}") } }))
-        }
+        Provider::Anthropic => parts(
+            "",
+            |data| json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": data } }),
+        ),
+        Provider::OpenAi | Provider::OpenRouter | Provider::OpenAiCompatible => parts(
+            "",
+            |data| json!({ "type": "image_url", "image_url": { "url": format!("data:image/png;base64,{data}") } }),
+        ),
     }
 }
 

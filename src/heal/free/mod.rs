@@ -129,26 +129,41 @@ pub fn find_chain(spec: &Spec, path: &Path, failure: &Failure) -> Option<Chain> 
 /// Whether the report's locator ends as this chain does, as far as both say it alike.
 fn agrees(spec: &Spec, chain: &Chain, failure: &Failure) -> bool {
     let Some(printed) = &failure.locator else { return true };
-    let squeeze = |text: &str| text.chars().filter(|c| !c.is_whitespace()).map(|c| if c == '"' { '\'' } else { c }).collect::<String>();
+    let squeeze = |text: &str| {
+        text.chars().filter(|c| !c.is_whitespace()).map(|c| if c == '"' { '\'' } else { c }).collect::<String>()
+    };
     let printed = squeeze(printed);
     let Some(last) = chain.locator_links().last() else { return false };
     let Some(text) = spec.text().get(last.name.start..last.end) else { return false };
     let text = squeeze(text);
     let bare = text.replace(",)", ")").replace(",}", "}");
-    printed.ends_with(&bare) || matches!(last.method.as_str(), "filter" | "nth" | "first" | "last" | "locator" | "frameLocator" | "and" | "or") || last.text.as_deref().is_some_and(|text| printed.contains(&squeeze(&format!("'{text}'"))))
+    printed.ends_with(&bare)
+        || matches!(
+            last.method.as_str(),
+            "filter" | "nth" | "first" | "last" | "locator" | "frameLocator" | "and" | "or"
+        )
+        || last.text.as_deref().is_some_and(|text| printed.contains(&squeeze(&format!("'{text}'"))))
 }
 
 /// Proposes where the failing target is now.
 ///
 /// # Errors
 /// [`Abstained`], with the reason.
-pub fn propose(spec: &Spec, path: &Path, failure: &Failure, page: &Page, terms: FreeTerms<'_>) -> Result<Proposal, Abstained> {
+pub fn propose(
+    spec: &Spec,
+    path: &Path,
+    failure: &Failure,
+    page: &Page,
+    terms: FreeTerms<'_>,
+) -> Result<Proposal, Abstained> {
     let unsure = |reason: &str| Err(Abstained::Unsure(reason.to_owned()));
     match failure.kind {
         FailureKind::Locator => {}
         FailureKind::AmbiguousLocator => return ambiguous(spec, path, failure, page),
         FailureKind::AssertionValue => return value(spec, path, failure, terms),
-        FailureKind::NotActionable => return Err(Abstained::Expectation("the element is there and cannot be used".to_owned())),
+        FailureKind::NotActionable => {
+            return Err(Abstained::Expectation("the element is there and cannot be used".to_owned()));
+        }
         _ => return unsure("it is no matter of a locator"),
     }
     if page.nodes.is_empty() {
@@ -156,7 +171,10 @@ pub fn propose(spec: &Spec, path: &Path, failure: &Failure, page: &Page, terms: 
     }
     let presence = failure.is_assertion && PRESENCE.contains(&failure.method.as_str());
     if presence && !terms.allow_expectation {
-        return Err(Abstained::Expectation("an assertion that something is there fails because it is not there; the application may be wrong".to_owned()));
+        return Err(Abstained::Expectation(
+            "an assertion that something is there fails because it is not there; the application may be wrong"
+                .to_owned(),
+        ));
     }
     let negative = matches!(failure.method.as_str(), "toBeHidden") || failure.message.contains(".not.");
     if negative {
@@ -167,7 +185,10 @@ pub fn propose(spec: &Spec, path: &Path, failure: &Failure, page: &Page, terms: 
     let candidates = candidates(spec, &target, failure, page);
     let Some(best) = candidates.first().filter(|best| best.score >= LEAST_SCORE) else {
         return moved(spec, &target, failure, page).ok_or_else(|| {
-            let nearest = candidates.first().map_or_else(|| "no element of its role is left".to_owned(), |best| format!("the nearest, {}, is not alike enough ({:.2})", best.told, best.score));
+            let nearest = candidates.first().map_or_else(
+                || "no element of its role is left".to_owned(),
+                |best| format!("the nearest, {}, is not alike enough ({:.2})", best.told, best.score),
+            );
             Abstained::Unsure(format!("nothing on the page is clearly the target: {nearest}"))
         });
     };
@@ -192,7 +213,8 @@ pub fn propose(spec: &Spec, path: &Path, failure: &Failure, page: &Page, terms: 
         runner_up: runner_up.map(|next| format!("{} ({:.2})", next.told, next.score)),
         reason: "same role, and a name that says the same".to_owned(),
     };
-    write(spec, &target, node, page, evidence).ok_or_else(|| Abstained::Ambiguous(format!("no locator leads to {} alone", best.told)))
+    write(spec, &target, node, page, evidence)
+        .ok_or_else(|| Abstained::Ambiguous(format!("no locator leads to {} alone", best.told)))
 }
 
 fn round(score: f64) -> f64 {
@@ -201,7 +223,13 @@ fn round(score: f64) -> f64 {
 
 /// The elements that might be the target of a failing call, best first: what a model may pick from.
 #[must_use]
-pub fn shortlist(spec: &Spec, path: &Path, failure: &Failure, page: &Page, most: usize) -> Option<(Target, Vec<Candidate>)> {
+pub fn shortlist(
+    spec: &Spec,
+    path: &Path,
+    failure: &Failure,
+    page: &Page,
+    most: usize,
+) -> Option<(Target, Vec<Candidate>)> {
     let chain = find_chain(spec, path, failure)?;
     let target = locate(chain, page).ok()?;
     let mut all = candidates(spec, &target, failure, page);
@@ -240,7 +268,9 @@ fn locate(chain: Chain, page: &Page) -> Result<Target, Abstained> {
     let mut scope = None;
     let mut unknown = None;
     let links = chain.locator_links();
-    if let Some(blind) = links.iter().find(|link| matches!(link.method.as_str(), "nth" | "first" | "last" | "and" | "or" | "owner")) {
+    if let Some(blind) =
+        links.iter().find(|link| matches!(link.method.as_str(), "nth" | "first" | "last" | "and" | "or" | "owner"))
+    {
         return Err(Abstained::Unsure(format!("the locator takes one of several (`{}`)", blind.method)));
     }
     let count = links.len();
@@ -250,7 +280,11 @@ fn locate(chain: Chain, page: &Page) -> Result<Target, Abstained> {
             continue;
         }
         // A filter belongs to the link before it.
-        let filter = chain.links.get(index + 1).filter(|next| next.method == "filter" && next.is_call).and_then(|next| next.name_option.clone());
+        let filter = chain
+            .links
+            .get(index + 1)
+            .filter(|next| next.method == "filter" && next.is_call)
+            .and_then(|next| next.name_option.clone());
         match resolve(link, filter.as_deref(), page, scope) {
             Found::Nodes(nodes) if nodes.is_empty() => return Ok(Target { chain, broken: index, scope }),
             Found::Nodes(nodes) => {
@@ -265,7 +299,9 @@ fn locate(chain: Chain, page: &Page) -> Result<Target, Abstained> {
     }
     match unknown {
         Some(broken) => Ok(Target { chain, broken, scope: if broken + 1 == count { scope } else { None } }),
-        None => Err(Abstained::Unsure("the page as shown holds the target; it came too late, or stands in another frame".to_owned())),
+        None => Err(Abstained::Unsure(
+            "the page as shown holds the target; it came too late, or stands in another frame".to_owned(),
+        )),
     }
 }
 
@@ -309,8 +345,12 @@ fn other_names(spec: &Spec, target: &Target) -> Vec<String> {
 /// Whether an element can be what this link meant, for what was to be done with it.
 fn fits(link: &Link, node: &Node, failure: &Failure) -> bool {
     let can = match failure.method.as_str() {
-        "fill" | "type" | "pressSequentially" | "clear" => matches!(node.role.as_str(), "textbox" | "searchbox" | "combobox" | "spinbutton"),
-        "check" | "uncheck" | "setChecked" => matches!(node.role.as_str(), "checkbox" | "radio" | "switch" | "menuitemcheckbox" | "menuitemradio"),
+        "fill" | "type" | "pressSequentially" | "clear" => {
+            matches!(node.role.as_str(), "textbox" | "searchbox" | "combobox" | "spinbutton")
+        }
+        "check" | "uncheck" | "setChecked" => {
+            matches!(node.role.as_str(), "checkbox" | "radio" | "switch" | "menuitemcheckbox" | "menuitemradio")
+        }
         "selectOption" => matches!(node.role.as_str(), "combobox" | "listbox"),
         _ => true,
     };
@@ -324,7 +364,9 @@ fn fits(link: &Link, node: &Node, failure: &Failure) -> bool {
         "getByText" => !failure.is_assertion && names::is_control(&node.role),
         "getByTestId" | "locator" => {
             let hint = link.text.as_deref().and_then(names::role_hint);
-            !failure.is_assertion && (names::is_control(&node.role) || is_field(&node.role)) && hint.is_none_or(|hint| hint.contains(&node.role.as_str()))
+            !failure.is_assertion
+                && (names::is_control(&node.role) || is_field(&node.role))
+                && hint.is_none_or(|hint| hint.contains(&node.role.as_str()))
         }
         _ => false,
     }
@@ -350,7 +392,13 @@ fn moved(spec: &Spec, target: &Target, failure: &Failure, page: &Page) -> Option
         return None;
     }
     let last = target.chain.locator_links().last()?;
-    if last.method == "filter" || target.chain.locator_links().iter().any(|link| matches!(link.method.as_str(), "frameLocator" | "contentFrame")) {
+    if last.method == "filter"
+        || target
+            .chain
+            .locator_links()
+            .iter()
+            .any(|link| matches!(link.method.as_str(), "frameLocator" | "contentFrame"))
+    {
         return None;
     }
     let Found::Nodes(nodes) = resolve(last, None, page, None) else { return None };
@@ -381,7 +429,14 @@ fn write(spec: &Spec, target: &Target, node: &Node, page: &Page, evidence: Evide
     let literal = |range: &Option<std::ops::Range<usize>>, text: &str| {
         range.clone().map(|range| {
             let double = spec.text().get(range.start..=range.start) == Some("\"");
-            Edit { range, replacement: if double { serde_json::to_string(text).unwrap_or_else(|_| quoted(text)) } else { quoted(text) } }
+            Edit {
+                range,
+                replacement: if double {
+                    serde_json::to_string(text).unwrap_or_else(|_| quoted(text))
+                } else {
+                    quoted(text)
+                },
+            }
         })
     };
     let by_role = |exact: bool| {
@@ -405,7 +460,10 @@ fn write(spec: &Spec, target: &Target, node: &Node, page: &Page, evidence: Evide
         tries.push(by_role(true));
     }
     if let Some(placeholder) = node.placeholder.as_ref().filter(|_| node.name.is_empty()) {
-        tries.push(Edit { range: link.name.start..link.end, replacement: format!("getByPlaceholder({})", quoted(placeholder)) });
+        tries.push(Edit {
+            range: link.name.start..link.end,
+            replacement: format!("getByPlaceholder({})", quoted(placeholder)),
+        });
     }
     let index = page.nodes.iter().position(|other| std::ptr::eq(other, node))?;
     let old_range = target.chain.locator()?;
@@ -430,11 +488,16 @@ fn write(spec: &Spec, target: &Target, node: &Node, page: &Page, evidence: Evide
 /// Several elements where one was meant: the one whose name is exactly it.
 fn ambiguous(spec: &Spec, path: &Path, failure: &Failure, page: &Page) -> Result<Proposal, Abstained> {
     let several = |reason: &str| Abstained::Ambiguous(reason.to_owned());
-    let chain = find_chain(spec, path, failure).ok_or_else(|| several("the locator finds several, and it is not in this file"))?;
+    let chain = find_chain(spec, path, failure)
+        .ok_or_else(|| several("the locator finds several, and it is not in this file"))?;
     let Some(link) = chain.locator_links().last().cloned() else { return Err(several("the locator finds several")) };
     let wanted = if link.method == "getByRole" { link.name_option.clone() } else { link.text.clone() };
-    let wanted = wanted.filter(|_| !link.exact && matches!(link.method.as_str(), "getByRole" | "getByText" | "getByLabel" | "getByPlaceholder"));
-    let Some(wanted) = wanted else { return Err(several("the locator finds several elements, and its name does not tell them apart")) };
+    let wanted = wanted.filter(|_| {
+        !link.exact && matches!(link.method.as_str(), "getByRole" | "getByText" | "getByLabel" | "getByPlaceholder")
+    });
+    let Some(wanted) = wanted else {
+        return Err(several("the locator finds several elements, and its name does not tell them apart"));
+    };
     let same = |node: &&Node| match link.method.as_str() {
         "getByRole" => link.text.as_deref() == Some(&node.role) && node.name == wanted,
         "getByPlaceholder" => node.placeholder.as_deref() == Some(&wanted),
@@ -442,7 +505,9 @@ fn ambiguous(spec: &Spec, path: &Path, failure: &Failure, page: &Page) -> Result
         _ => node.name == wanted || node.text == wanted,
     };
     let exact: Vec<&Node> = page.nodes.iter().filter(same).collect();
-    let [node] = exact.as_slice() else { return Err(several("the locator finds several elements, and not exactly one has exactly its name")) };
+    let [node] = exact.as_slice() else {
+        return Err(several("the locator finds several elements, and not exactly one has exactly its name"));
+    };
     let range = link.args_range.clone().ok_or_else(|| several("the locator has no arguments"))?;
     let call = if link.method == "getByRole" {
         format!("({}, {{ name: {}, exact: true }})", quoted(&node.role), quoted(&wanted))
@@ -450,14 +515,19 @@ fn ambiguous(spec: &Spec, path: &Path, failure: &Failure, page: &Page) -> Result
         format!("({}, {{ exact: true }})", quoted(&wanted))
     };
     // Other options than a name would be lost.
-    if link.args.len() > 1 && (link.method != "getByRole" || link.args.get(1).is_none_or(|options| options.matches(':').count() != 1)) {
+    if link.args.len() > 1
+        && (link.method != "getByRole" || link.args.get(1).is_none_or(|options| options.matches(':').count() != 1))
+    {
         return Err(several("the locator finds several elements, and has options of its own"));
     }
     let edit = Edit { range, replacement: call };
     let text = edit.apply(spec.text()).ok_or_else(|| several("the file has changed"))?;
     let old_range = chain.locator().ok_or_else(|| several("there is no locator"))?;
     let end = old_range.end + edit.replacement.len() - edit.range.len();
-    let (old, new) = (spec.text().get(old_range.clone()).unwrap_or_default().to_owned(), text.get(old_range.start..end).unwrap_or_default().to_owned());
+    let (old, new) = (
+        spec.text().get(old_range.clone()).unwrap_or_default().to_owned(),
+        text.get(old_range.start..end).unwrap_or_default().to_owned(),
+    );
     let evidence = Evidence {
         before: format!("{wanted:?}, anywhere in a name"),
         after: told(node),
@@ -471,12 +541,18 @@ fn ambiguous(spec: &Spec, path: &Path, failure: &Failure, page: &Page) -> Result
 
 /// Another expected value, where that was declared.
 fn value(spec: &Spec, path: &Path, failure: &Failure, terms: FreeTerms<'_>) -> Result<Proposal, Abstained> {
-    let wrong = || Abstained::Expectation("the page says something else than the test expects; the application may be wrong".to_owned());
+    let wrong = || {
+        Abstained::Expectation(
+            "the page says something else than the test expects; the application may be wrong".to_owned(),
+        )
+    };
     if !terms.allow_expectation || failure.message.contains(".not.") {
         return Err(wrong());
     }
     let received = failure.received.as_deref().ok_or_else(wrong)?;
-    let text: String = serde_json::from_str(received).map_err(|_| wrong()).or_else(|error| received.parse::<f64>().map(|_| received.to_owned()).map_err(|_| error))?;
+    let text: String = serde_json::from_str(received)
+        .map_err(|_| wrong())
+        .or_else(|error| received.parse::<f64>().map(|_| received.to_owned()).map_err(|_| error))?;
     if terms.declared.is_some_and(|declared| !declared.to_lowercase().contains(&text.to_lowercase())) {
         return Err(Abstained::Expectation(format!("the declared change does not name {received}")));
     }

@@ -32,12 +32,56 @@ const SAME: &[&[&str]] = &[
 
 /// Words of which one must never become the other.
 const OPPOSITE: &[(&str, &str)] = &[
-    ("enable", "disable"), ("show", "hide"), ("open", "close"), ("accept", "reject"), ("accept", "decline"), ("approve", "reject"), ("on", "off"),
-    ("lock", "unlock"), ("follow", "unfollow"), ("subscribe", "unsubscribe"), ("add", "delete"), ("confirm", "cancel"), ("yes", "no"), ("next", "previous"),
-    ("first", "last"), ("up", "down"), ("left", "right"), ("min", "max"), ("from", "to"), ("start", "stop"), ("begin", "end"), ("begin", "stop"), ("signin", "signout"),
-    ("signin", "signup"), ("import", "export"), ("upload", "download"), ("old", "new"), ("old", "create"), ("public", "private"), ("billing", "shipping"), ("home", "work"), ("increase", "decrease"),
-    ("expand", "collapse"), ("select", "deselect"), ("check", "uncheck"), ("pin", "unpin"), ("mute", "unmute"), ("archive", "unarchive"), ("save", "discard"), ("day", "night"), ("monthly", "yearly"),
-    ("buy", "sell"), ("incoming", "outgoing"), ("active", "inactive"), ("with", "without"), ("password", "username"), ("firstname", "lastname"), ("pay", "cancel"), ("all", "none"), ("undo", "redo"),
+    ("enable", "disable"),
+    ("show", "hide"),
+    ("open", "close"),
+    ("accept", "reject"),
+    ("accept", "decline"),
+    ("approve", "reject"),
+    ("on", "off"),
+    ("lock", "unlock"),
+    ("follow", "unfollow"),
+    ("subscribe", "unsubscribe"),
+    ("add", "delete"),
+    ("confirm", "cancel"),
+    ("yes", "no"),
+    ("next", "previous"),
+    ("first", "last"),
+    ("up", "down"),
+    ("left", "right"),
+    ("min", "max"),
+    ("from", "to"),
+    ("start", "stop"),
+    ("begin", "end"),
+    ("begin", "stop"),
+    ("signin", "signout"),
+    ("signin", "signup"),
+    ("import", "export"),
+    ("upload", "download"),
+    ("old", "new"),
+    ("old", "create"),
+    ("public", "private"),
+    ("billing", "shipping"),
+    ("home", "work"),
+    ("increase", "decrease"),
+    ("expand", "collapse"),
+    ("select", "deselect"),
+    ("check", "uncheck"),
+    ("pin", "unpin"),
+    ("mute", "unmute"),
+    ("archive", "unarchive"),
+    ("save", "discard"),
+    ("day", "night"),
+    ("monthly", "yearly"),
+    ("buy", "sell"),
+    ("incoming", "outgoing"),
+    ("active", "inactive"),
+    ("with", "without"),
+    ("password", "username"),
+    ("firstname", "lastname"),
+    ("pay", "cancel"),
+    ("all", "none"),
+    ("undo", "redo"),
 ];
 
 /// Words without a meaning of their own in a name.
@@ -45,8 +89,21 @@ const EMPTY: &[&str] = &["the", "a", "an", "your", "my", "please", "of", "this",
 
 /// Phrases that are one word.
 const PHRASES: &[(&str, &str)] = &[
-    ("sign in", "signin"), ("log in", "login"), ("sign up", "signup"), ("sign out", "signout"), ("log out", "logout"), ("log off", "logoff"), ("e mail", "email"),
-    ("check out", "checkout"), ("look up", "lookup"), ("first name", "firstname"), ("last name", "lastname"), ("user name", "username"), ("create account", "signup"), ("create an account", "signup"), ("set up", "setup"),
+    ("sign in", "signin"),
+    ("log in", "login"),
+    ("sign up", "signup"),
+    ("sign out", "signout"),
+    ("log out", "logout"),
+    ("log off", "logoff"),
+    ("e mail", "email"),
+    ("check out", "checkout"),
+    ("look up", "lookup"),
+    ("first name", "firstname"),
+    ("last name", "lastname"),
+    ("user name", "username"),
+    ("create account", "signup"),
+    ("create an account", "signup"),
+    ("set up", "setup"),
 ];
 
 /// How alike two names are, from 0 to 1: 1 when they hold the same words, or words that say the same.
@@ -57,7 +114,9 @@ pub fn similarity(old: &str, new: &str) -> f64 {
         return 0.0;
     }
     // What is counted or numbered must agree.
-    let numbers = |words: &[String]| words.iter().filter(|word| word.chars().any(|c| c.is_ascii_digit())).cloned().collect::<BTreeSet<_>>();
+    let numbers = |words: &[String]| {
+        words.iter().filter(|word| word.chars().any(|c| c.is_ascii_digit())).cloned().collect::<BTreeSet<_>>()
+    };
     if numbers(&a) != numbers(&b) {
         return 0.0;
     }
@@ -83,11 +142,15 @@ pub fn similarity(old: &str, new: &str) -> f64 {
         }
         near.is_none()
     });
-    let clash = |x: &String, y: &String| OPPOSITE.iter().any(|(one, two)| {
-        let (one, two) = (canonical(one), canonical(two));
-        (*x == one && *y == two) || (*x == two && *y == one)
-    });
-    if a.iter().any(|x| b.iter().any(|y| clash(x, y))) || a.iter().chain(&b).any(|word| matches!(word.as_str(), "not" | "no" | "without" | "never" | "undo")) {
+    let clash = |x: &String, y: &String| {
+        OPPOSITE.iter().any(|(one, two)| {
+            let (one, two) = (canonical(one), canonical(two));
+            (*x == one && *y == two) || (*x == two && *y == one)
+        })
+    };
+    if a.iter().any(|x| b.iter().any(|y| clash(x, y)))
+        || a.iter().chain(&b).any(|word| matches!(word.as_str(), "not" | "no" | "without" | "never" | "undo"))
+    {
         return 0.0;
     }
     same / total as f64
@@ -118,7 +181,9 @@ fn meaning(name: &str) -> Vec<String> {
 
 /// The word that stands for all that say the same.
 fn canonical(word: &str) -> String {
-    let group = |word: &str| SAME.iter().find(|group| group.contains(&word)).and_then(|group| group.first()).map(|first| (*first).to_owned());
+    let group = |word: &str| {
+        SAME.iter().find(|group| group.contains(&word)).and_then(|group| group.first()).map(|first| (*first).to_owned())
+    };
     if let Some(first) = group(word) {
         return first;
     }
@@ -139,7 +204,20 @@ fn nearly(a: &str, b: &str) -> bool {
 
 /// Whether elements of this role are pressed.
 pub(super) fn is_control(role: &str) -> bool {
-    matches!(role, "button" | "link" | "tab" | "menuitem" | "option" | "checkbox" | "radio" | "switch" | "menuitemcheckbox" | "menuitemradio" | "treeitem")
+    matches!(
+        role,
+        "button"
+            | "link"
+            | "tab"
+            | "menuitem"
+            | "option"
+            | "checkbox"
+            | "radio"
+            | "switch"
+            | "menuitemcheckbox"
+            | "menuitemradio"
+            | "treeitem"
+    )
 }
 
 const HINTS: &[(&[&str], &[&str])] = &[
@@ -166,8 +244,40 @@ pub(super) fn words_of_id(id: &str) -> Option<String> {
         return None;
     }
     const GENERIC: &[&str] = &[
-        "btn", "button", "input", "field", "textbox", "link", "el", "id", "test", "testid", "data", "qa", "cy", "container", "wrapper", "main", "primary", "secondary", "select", "dropdown",
-        "checkbox", "form", "page", "item", "box", "control", "a", "class", "type", "name", "textarea", "toggle", "tab", "radio",
+        "btn",
+        "button",
+        "input",
+        "field",
+        "textbox",
+        "link",
+        "el",
+        "id",
+        "test",
+        "testid",
+        "data",
+        "qa",
+        "cy",
+        "container",
+        "wrapper",
+        "main",
+        "primary",
+        "secondary",
+        "select",
+        "dropdown",
+        "checkbox",
+        "form",
+        "page",
+        "item",
+        "box",
+        "control",
+        "a",
+        "class",
+        "type",
+        "name",
+        "textarea",
+        "toggle",
+        "tab",
+        "radio",
     ];
     let words: Vec<String> = split(id).into_iter().filter(|word| !GENERIC.contains(&word.as_str())).collect();
     (!words.is_empty()).then(|| words.join(" "))
@@ -199,8 +309,16 @@ mod tests {
     #[test]
     fn the_same_in_other_words_is_alike() {
         for (old, new) in [
-            ("Begin", "Start"), ("Sign in", "Log in"), ("Your e-mail", "Your mail"), ("Add to cart", "Add to basket"), ("Create order", "Create new order"),
-            ("Search", "Search…"), ("Continue to payment", "Proceed to payment"), ("Save changes", "Save the changes"), ("Adress", "Address"), ("First name", "Firstname"),
+            ("Begin", "Start"),
+            ("Sign in", "Log in"),
+            ("Your e-mail", "Your mail"),
+            ("Add to cart", "Add to basket"),
+            ("Create order", "Create new order"),
+            ("Search", "Search…"),
+            ("Continue to payment", "Proceed to payment"),
+            ("Save changes", "Save the changes"),
+            ("Adress", "Address"),
+            ("First name", "Firstname"),
         ] {
             assert!(similarity(old, new) >= 0.75, "{old} {new} {}", similarity(old, new));
         }
@@ -209,9 +327,22 @@ mod tests {
     #[test]
     fn another_thing_is_not() {
         for (old, new) in [
-            ("Save", "Cancel"), ("Enable two-factor login", "Disable two-factor login"), ("Add to cart", "Remove from cart"), ("Item 1", "Item 2"), ("Save", "Save draft"),
-            ("Next", "Continue shopping"), ("Sign in", "Sign up"), ("Archive this order", "Unarchive this order"), ("Order list", "Customer list"), ("Accept", "Decline"),
-            ("Show the details", "Hide the details"), ("Delete", "Archive"), ("Price", "Prices without tax"), ("Accept cookies", "Do not accept cookies"), ("Billing address", "Shipping address"), ("Buy", "Sell"),
+            ("Save", "Cancel"),
+            ("Enable two-factor login", "Disable two-factor login"),
+            ("Add to cart", "Remove from cart"),
+            ("Item 1", "Item 2"),
+            ("Save", "Save draft"),
+            ("Next", "Continue shopping"),
+            ("Sign in", "Sign up"),
+            ("Archive this order", "Unarchive this order"),
+            ("Order list", "Customer list"),
+            ("Accept", "Decline"),
+            ("Show the details", "Hide the details"),
+            ("Delete", "Archive"),
+            ("Price", "Prices without tax"),
+            ("Accept cookies", "Do not accept cookies"),
+            ("Billing address", "Shipping address"),
+            ("Buy", "Sell"),
         ] {
             assert!(similarity(old, new) < 0.75, "{old} {new} {}", similarity(old, new));
         }

@@ -55,15 +55,31 @@ const PAGE: &str = "\
 fn drift_of_each_kind_is_repaired_in_the_words_of_the_old_locator() {
     for (call, method, expected) in [
         ("page.getByRole('button', { name: 'Begin' }).click()", "click", "page.getByRole('button', { name: 'Start' })"),
-        ("page.getByRole(\"button\", { name: \"Begin\" }).click()", "click", "page.getByRole(\"button\", { name: \"Start\" })"),
+        (
+            "page.getByRole(\"button\", { name: \"Begin\" }).click()",
+            "click",
+            "page.getByRole(\"button\", { name: \"Start\" })",
+        ),
         ("page.getByPlaceholder('Your e-mail please').fill('x')", "fill", "page.getByPlaceholder('Your mail')"),
         ("page.getByLabel('E-mail').fill('x')", "fill", "page.getByLabel('Mail')"),
         ("page.getByText('Begin').click()", "click", "page.getByText('Start')"),
         ("page.getByTestId('begin-button').click()", "click", "page.getByRole('button', { name: 'Start' })"),
         ("page.locator('#begin').click()", "click", "page.getByRole('button', { name: 'Start' })"),
-        ("page.getByRole('dialog', { name: 'Edit' }).getByRole('button', { name: 'Save order' }).click()", "click", "page.getByRole('dialog', { name: 'Edit' }).getByRole('button', { name: 'Save the order' })"),
-        ("page.frameLocator('iframe').getByRole('button', { name: 'Go on now' }).click()", "click", "page.frameLocator('iframe').getByRole('button', { name: 'Go on' })"),
-        ("page.getByRole('dialog').getByRole('button', { name: 'Start' }).click()", "click", "page.getByRole('button', { name: 'Start' })"),
+        (
+            "page.getByRole('dialog', { name: 'Edit' }).getByRole('button', { name: 'Save order' }).click()",
+            "click",
+            "page.getByRole('dialog', { name: 'Edit' }).getByRole('button', { name: 'Save the order' })",
+        ),
+        (
+            "page.frameLocator('iframe').getByRole('button', { name: 'Go on now' }).click()",
+            "click",
+            "page.frameLocator('iframe').getByRole('button', { name: 'Go on' })",
+        ),
+        (
+            "page.getByRole('dialog').getByRole('button', { name: 'Start' }).click()",
+            "click",
+            "page.getByRole('button', { name: 'Start' })",
+        ),
     ] {
         assert_eq!(healed(call, method, PAGE).as_deref(), Ok(expected), "{call}");
     }
@@ -83,7 +99,8 @@ fn what_is_not_clearly_it_is_left_alone() {
     ] {
         assert!(matches!(healed(call, method, PAGE), Err(Abstained::Unsure(_))), "{call}");
     }
-    let presence = healed("expect(page.getByRole('heading', { name: 'The orders' })).toBeVisible()", "toBeVisible", PAGE);
+    let presence =
+        healed("expect(page.getByRole('heading', { name: 'The orders' })).toBeVisible()", "toBeVisible", PAGE);
     assert!(matches!(presence, Err(Abstained::Expectation(_))), "{presence:?}");
 }
 
@@ -114,12 +131,18 @@ fn a_name_that_is_part_of_another_becomes_exact() {
 
 #[test]
 fn a_value_changes_only_where_that_was_declared() {
-    let text = "test('t', async ({ page }) => {\n  await expect(page.getByRole('heading')).toHaveText('Order list');\n});\n";
+    let text =
+        "test('t', async ({ page }) => {\n  await expect(page.getByRole('heading')).toHaveText('Order list');\n});\n";
     let spec = Spec::parse(text, Path::new(FILE)).unwrap();
     let mut failure = failure(text, ".toHaveText(", "toHaveText", FailureKind::AssertionValue);
     failure.received = Some("\"Orders\"".into());
-    let with = |allow_expectation, declared| propose(&spec, Path::new(FILE), &failure, &Page::parse(PAGE), FreeTerms { allow_expectation, declared });
+    let with = |allow_expectation, declared| {
+        propose(&spec, Path::new(FILE), &failure, &Page::parse(PAGE), FreeTerms { allow_expectation, declared })
+    };
     assert!(matches!(with(false, None), Err(Abstained::Expectation(_))));
     assert!(matches!(with(true, Some("The badge is red")), Err(Abstained::Expectation(_))));
-    assert_eq!(with(true, Some("The heading is now Orders")).unwrap().edit.apply(text).unwrap(), text.replace("Order list", "Orders"));
+    assert_eq!(
+        with(true, Some("The heading is now Orders")).unwrap().edit.apply(text).unwrap(),
+        text.replace("Order list", "Orders")
+    );
 }

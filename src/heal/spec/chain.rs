@@ -47,8 +47,23 @@ pub struct Link {
 }
 
 const LOCATORS: &[&str] = &[
-    "locator", "getByRole", "getByText", "getByLabel", "getByPlaceholder", "getByTestId", "getByAltText", "getByTitle",
-    "frameLocator", "contentFrame", "owner", "filter", "nth", "first", "last", "and", "or",
+    "locator",
+    "getByRole",
+    "getByText",
+    "getByLabel",
+    "getByPlaceholder",
+    "getByTestId",
+    "getByAltText",
+    "getByTitle",
+    "frameLocator",
+    "contentFrame",
+    "owner",
+    "filter",
+    "nth",
+    "first",
+    "last",
+    "and",
+    "or",
 ];
 
 /// Whether a method of this name makes a locator.
@@ -83,18 +98,24 @@ impl Chain {
                         break;
                     };
                     // `this.page` and `login.page` are where a chain begins, not links of it.
-                    if matches!(object.kind(), "this" | "identifier") && links.iter().any(|link: &Link| link.is_call) && !links.is_empty() && !matches!(spec.of(property), "not" | "soft" | "poll" | "resolves" | "rejects") {
+                    if matches!(object.kind(), "this" | "identifier")
+                        && links.iter().any(|link: &Link| link.is_call)
+                        && !links.is_empty()
+                        && !matches!(spec.of(property), "not" | "soft" | "poll" | "resolves" | "rejects")
+                    {
                         break;
                     }
                     links.push(link(spec, property, None, at.end_byte()));
                     at = object;
                 }
-                "parenthesized_expression" | "await_expression" | "non_null_expression" | "as_expression" | "satisfies_expression" => {
-                    match at.named_child(0) {
-                        Some(inner) => at = inner,
-                        None => break,
-                    }
-                }
+                "parenthesized_expression"
+                | "await_expression"
+                | "non_null_expression"
+                | "as_expression"
+                | "satisfies_expression" => match at.named_child(0) {
+                    Some(inner) => at = inner,
+                    None => break,
+                },
                 _ => break,
             }
         }
@@ -120,7 +141,10 @@ impl Chain {
     pub fn is_locator_only(&self) -> bool {
         !self.links.is_empty()
             && self.locator_links().len() == self.links.len()
-            && self.links.iter().any(|link| !matches!(link.method.as_str(), "first" | "last" | "filter" | "and" | "or" | "nth"))
+            && self
+                .links
+                .iter()
+                .any(|link| !matches!(link.method.as_str(), "first" | "last" | "filter" | "and" | "or" | "nth"))
     }
 
     /// Whether it is an assertion.
@@ -155,7 +179,9 @@ fn link(spec: &Spec, property: Node<'_>, arguments: Option<Node<'_>>, end: usize
     let (mut text_range, mut option_range) = (None, None);
     if let Some(arguments) = arguments {
         let mut cursor = arguments.walk();
-        for (index, argument) in arguments.named_children(&mut cursor).filter(|node| node.kind() != "comment").enumerate() {
+        for (index, argument) in
+            arguments.named_children(&mut cursor).filter(|node| node.kind() != "comment").enumerate()
+        {
             args.push(spec.normal(argument, Hide::Nothing));
             if index == 0 && argument.kind() == "string" {
                 text = Some(unquoted(spec.of(argument)));
@@ -164,7 +190,10 @@ fn link(spec: &Spec, property: Node<'_>, arguments: Option<Node<'_>>, end: usize
             if argument.kind() == "object" {
                 let mut pairs = argument.walk();
                 for pair in argument.named_children(&mut pairs).filter(|node| node.kind() == "pair") {
-                    let (Some(key), Some(value)) = (pair.child_by_field_name("key"), pair.child_by_field_name("value")) else { continue };
+                    let (Some(key), Some(value)) = (pair.child_by_field_name("key"), pair.child_by_field_name("value"))
+                    else {
+                        continue;
+                    };
                     match (spec.of(key).trim_matches(['\'', '"']), value.kind()) {
                         ("name" | "hasText", "string") => {
                             name_option = Some(unquoted(spec.of(value)));

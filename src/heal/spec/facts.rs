@@ -90,7 +90,9 @@ impl LocatorUse {
                     role.clone_from(&link.text);
                     words.extend(link.name_option.clone());
                 }
-                "getByText" | "getByLabel" | "getByPlaceholder" | "getByAltText" | "getByTitle" => words.extend(link.text.clone()),
+                "getByText" | "getByLabel" | "getByPlaceholder" | "getByAltText" | "getByTitle" => {
+                    words.extend(link.text.clone())
+                }
                 "filter" | "locator" => words.extend(link.name_option.clone()),
                 _ => {}
             }
@@ -105,9 +107,8 @@ impl LocatorUse {
 }
 
 /// Matchers that only ask whether something is there: their locator is what they expect.
-pub(crate) const PRESENCE: &[&str] = &[
-    "toBeVisible", "toBeAttached", "toBeInViewport", "toHaveCount", "toBeTruthy", "toBeDefined", "toBeHidden",
-];
+pub(crate) const PRESENCE: &[&str] =
+    &["toBeVisible", "toBeAttached", "toBeInViewport", "toHaveCount", "toBeTruthy", "toBeDefined", "toBeHidden"];
 
 impl Fact {
     /// Whether the locator is itself what is expected.
@@ -159,7 +160,9 @@ fn declared(spec: &Spec) -> BTreeMap<String, LocatorUse> {
             "assignment_expression" => ("left", "right"),
             _ => return,
         };
-        let (Some(name), Some(value)) = (node.child_by_field_name(name), node.child_by_field_name(value)) else { return };
+        let (Some(name), Some(value)) = (node.child_by_field_name(name), node.child_by_field_name(value)) else {
+            return;
+        };
         let chain = Chain::of(spec, value);
         if let Some(locator) = LocatorUse::of(spec, &chain).filter(|_| chain.is_locator_only()) {
             let field = if node.kind() == "public_field_definition" { "this." } else { "" };
@@ -180,7 +183,8 @@ impl Walk<'_> {
     /// The locator of a chain, also where a variable or field of this file holds it.
     fn locator(&self, chain: &Chain) -> Option<LocatorUse> {
         LocatorUse::of(self.spec, chain).or_else(|| {
-            let member = chain.links.first().filter(|link| !link.is_call).map(|link| format!("{}.{}", chain.root, link.method));
+            let member =
+                chain.links.first().filter(|link| !link.is_call).map(|link| format!("{}.{}", chain.root, link.method));
             self.declared.get(&chain.root).or_else(|| self.declared.get(&member?)).cloned()
         })
     }
@@ -207,12 +211,15 @@ impl Walk<'_> {
         let mut plain = place.clone();
         plain.awaited = false;
         let named = |field: &str| node.child_by_field_name(field);
-        let normal = |node: Option<Node<'_>>| node.map_or_else(String::new, |node| self.spec.normal(node, Hide::Locators));
+        let normal =
+            |node: Option<Node<'_>>| node.map_or_else(String::new, |node| self.spec.normal(node, Hide::Locators));
         match node.kind() {
             "comment" | "import_statement" => {}
             "await_expression" | "return_statement" => {
                 if node.kind() == "return_statement" {
-                    let calls = node.named_child(0).is_some_and(|child| matches!(child.kind(), "call_expression" | "await_expression"));
+                    let calls = node
+                        .named_child(0)
+                        .is_some_and(|child| matches!(child.kind(), "call_expression" | "await_expression"));
                     if !calls {
                         self.hazard(place, "return");
                     }
@@ -251,7 +258,9 @@ impl Walk<'_> {
                 }
             }
             "for_statement" | "for_in_statement" | "while_statement" | "do_statement" => {
-                let head = ["condition", "left", "right", "initializer", "increment"].map(|field| normal(named(field))).join(" ");
+                let head = ["condition", "left", "right", "initializer", "increment"]
+                    .map(|field| normal(named(field)))
+                    .join(" ");
                 self.within(node, &plain, format!("loop {}", head.trim()));
             }
             "switch_case" | "switch_default" => {
@@ -262,7 +271,9 @@ impl Walk<'_> {
                 let condition = normal(named("condition"));
                 self.within(node, &plain, format!("if {condition}"));
             }
-            "binary_expression" if named("operator").is_some_and(|operator| matches!(self.spec.of(operator), "&&" | "||" | "??")) => {
+            "binary_expression"
+                if named("operator").is_some_and(|operator| matches!(self.spec.of(operator), "&&" | "||" | "??")) =>
+            {
                 let left = normal(named("left"));
                 if let Some(part) = named("left") {
                     self.node(part, &plain);
@@ -280,7 +291,8 @@ impl Walk<'_> {
             _ => {
                 let mut inner = plain;
                 // Parentheses and casts around a call that is awaited.
-                inner.awaited = place.awaited && matches!(node.kind(), "parenthesized_expression" | "as_expression" | "non_null_expression");
+                inner.awaited = place.awaited
+                    && matches!(node.kind(), "parenthesized_expression" | "as_expression" | "non_null_expression");
                 self.children(node, &inner);
             }
         }
@@ -296,7 +308,8 @@ impl Walk<'_> {
         let spec = self.spec;
         let chain = Chain::of(spec, node);
         let arguments = node.child_by_field_name("arguments");
-        let callee = node.child_by_field_name("function").map(|callee| spec.normal(callee, Hide::Locators)).unwrap_or_default();
+        let callee =
+            node.child_by_field_name("function").map(|callee| spec.normal(callee, Hide::Locators)).unwrap_or_default();
         let mut plain = place.clone();
         plain.awaited = false;
         if self.declares(node, &callee, place) {
@@ -382,16 +395,23 @@ impl Walk<'_> {
         }
         let Some(arguments) = node.child_by_field_name("arguments") else { return false };
         let mut cursor = arguments.walk();
-        let all: Vec<Node<'_>> = arguments.named_children(&mut cursor).filter(|node| node.kind() != "comment").collect();
-        let body = all.iter().rev().find(|node| matches!(node.kind(), "arrow_function" | "function_expression")).copied();
-        let title = all.first().filter(|node| matches!(node.kind(), "string" | "template_string" | "identifier" | "binary_expression"));
+        let all: Vec<Node<'_>> =
+            arguments.named_children(&mut cursor).filter(|node| node.kind() != "comment").collect();
+        let body =
+            all.iter().rev().find(|node| matches!(node.kind(), "arrow_function" | "function_expression")).copied();
+        let title = all
+            .first()
+            .filter(|node| matches!(node.kind(), "string" | "template_string" | "identifier" | "binary_expression"));
         let (Some(body), Some(title)) = (body, title) else { return false };
         let is_describe = *first == "describe" || rest.first() == Some(&"describe");
-        let known = rest.iter().all(|word| matches!(*word, "describe" | "only" | "skip" | "fixme" | "fail" | "serial" | "parallel"));
+        let known = rest
+            .iter()
+            .all(|word| matches!(*word, "describe" | "only" | "skip" | "fixme" | "fail" | "serial" | "parallel"));
         if !known {
             return false;
         }
-        let title = if title.kind() == "string" { unquoted(self.spec.of(*title)) } else { self.spec.of(*title).to_owned() };
+        let title =
+            if title.kind() == "string" { unquoted(self.spec.of(*title)) } else { self.spec.of(*title).to_owned() };
         let mut inner = place.clone();
         inner.awaited = false;
         inner.titles.push(title);
@@ -401,7 +421,11 @@ impl Walk<'_> {
                 self.hazard(place, word);
             }
         } else {
-            let mut test = TestFacts { title: inner.titles.join(" › "), line: node.start_position().row + 1, ..TestFacts::default() };
+            let mut test = TestFacts {
+                title: inner.titles.join(" › "),
+                line: node.start_position().row + 1,
+                ..TestFacts::default()
+            };
             for word in modifiers {
                 *test.hazards.entry((*word).to_owned()).or_default() += 1;
             }
@@ -415,8 +439,10 @@ impl Walk<'_> {
     }
 
     fn hazards_of_call(&mut self, chain: &Chain, callee: &str, arguments: Option<Node<'_>>, place: &Place) {
-        let names: Vec<String> = chain.links.iter().filter(|link| link.is_call).map(|link| link.method.clone()).collect();
-        let own_test = callee.starts_with("test.") || callee.starts_with("testInfo.") || callee.starts_with("test.info()");
+        let names: Vec<String> =
+            chain.links.iter().filter(|link| link.is_call).map(|link| link.method.clone()).collect();
+        let own_test =
+            callee.starts_with("test.") || callee.starts_with("testInfo.") || callee.starts_with("test.info()");
         for name in &names {
             match name.as_str() {
                 "nth" | "first" | "last" => self.hazard(place, "nth"),
@@ -424,7 +450,9 @@ impl Walk<'_> {
                 "skip" | "fixme" | "fail" | "only" | "slow" if own_test => self.hazard(place, name),
                 "setTimeout" | "configure" if own_test => self.hazard(place, name),
                 "describe" | "use" | "step" => {}
-                "setDefaultTimeout" | "setDefaultNavigationTimeout" | "routeFromHAR" | "route" | "addInitScript" => self.hazard(place, name),
+                "setDefaultTimeout" | "setDefaultNavigationTimeout" | "routeFromHAR" | "route" | "addInitScript" => {
+                    self.hazard(place, name)
+                }
                 _ => {}
             }
         }
@@ -449,17 +477,22 @@ impl Walk<'_> {
     /// Options that weaken: `force`, `timeout`, `noWaitAfter`, tolerances of screenshots, `retries`.
     fn options(&mut self, arguments: Node<'_>, place: &Place) {
         let mut cursor = arguments.walk();
-        let objects: Vec<Node<'_>> = arguments.named_children(&mut cursor).filter(|node| node.kind() == "object").collect();
+        let objects: Vec<Node<'_>> =
+            arguments.named_children(&mut cursor).filter(|node| node.kind() == "object").collect();
         for object in objects {
             let mut pairs = object.walk();
             let all: Vec<Node<'_>> = object.named_children(&mut pairs).collect();
             for pair in all {
-                let (Some(key), Some(value)) = (pair.child_by_field_name("key"), pair.child_by_field_name("value")) else { continue };
+                let (Some(key), Some(value)) = (pair.child_by_field_name("key"), pair.child_by_field_name("value"))
+                else {
+                    continue;
+                };
                 let key = self.spec.of(key).trim_matches(['\'', '"']).to_owned();
                 let value = self.spec.of(value).to_owned();
                 match key.as_str() {
                     "force" | "noWaitAfter" | "trial" | "retries" => self.hazard(place, &key),
-                    "maxDiffPixels" | "maxDiffPixelRatio" | "threshold" | "mask" | "maskColor" | "clip" | "omitBackground" => {
+                    "maxDiffPixels" | "maxDiffPixelRatio" | "threshold" | "mask" | "maskColor" | "clip"
+                    | "omitBackground" => {
                         self.hazard(place, &format!("{key}={value}"));
                     }
                     "timeout" => {
@@ -477,12 +510,17 @@ impl Walk<'_> {
     fn assertion(&mut self, node: Node<'_>, chain: &Chain, place: &Place) {
         let spec = self.spec;
         let calls = || chain.links.iter().rev().filter(|link| link.is_call);
-        let Some(matcher) = calls().find(|link| link.method.starts_with("to")).or_else(|| calls().next()) else { return };
+        let Some(matcher) = calls().find(|link| link.method.starts_with("to")).or_else(|| calls().next()) else {
+            return;
+        };
         for link in calls().filter(|link| link.method == "catch") {
             self.hazard(place, &link.method);
         }
         // `expect.extend`, `expect.configure` alone check nothing.
-        if chain.root == "expect" && chain.links.iter().filter(|link| link.is_call).count() < 2 && !matches!(matcher.method.as_str(), "fail") {
+        if chain.root == "expect"
+            && chain.links.iter().filter(|link| link.is_call).count() < 2
+            && !matches!(matcher.method.as_str(), "fail")
+        {
             return;
         }
         let mut at = node;
@@ -509,8 +547,12 @@ impl Walk<'_> {
         let subject_chain = subject.map(|subject| Chain::of(spec, subject));
         let locator = subject_chain.as_ref().and_then(|chain| self.locator(chain));
         let subject_text = subject.map(|subject| spec.normal(subject, Hide::Locators)).unwrap_or_default();
-        let has_options = matcher.args.last().is_some_and(|last| last.starts_with('{') && matcher.args.len() > 1 || last.contains("timeout:"));
-        let values = if has_options { matcher.args.get(..matcher.args.len() - 1).unwrap_or_default() } else { &matcher.args };
+        let has_options = matcher
+            .args
+            .last()
+            .is_some_and(|last| last.starts_with('{') && matcher.args.len() > 1 || last.contains("timeout:"));
+        let values =
+            if has_options { matcher.args.get(..matcher.args.len() - 1).unwrap_or_default() } else { &matcher.args };
         let fact = Fact {
             kind: FactKind::Assertion,
             shape: format!("expect({subject_text}).{}", words.join(".")),
@@ -528,7 +570,10 @@ impl Walk<'_> {
         let mut down = Some(node);
         while let Some(call) = down {
             arguments.extend(call.child_by_field_name("arguments"));
-            down = call.child_by_field_name("function").and_then(|callee| callee.child_by_field_name("object")).filter(|object| object.kind() == "call_expression");
+            down = call
+                .child_by_field_name("function")
+                .and_then(|callee| callee.child_by_field_name("object"))
+                .filter(|object| object.kind() == "call_expression");
         }
         for arguments in arguments {
             self.options(arguments, place);

@@ -43,11 +43,8 @@ impl Spec {
     /// [`SpecError`].
     pub fn parse(text: &str, path: &Path) -> Result<Self, SpecError> {
         let jsx = path.extension().is_some_and(|ending| ending == "tsx" || ending == "jsx");
-        let grammar = if jsx {
-            tree_sitter_typescript::LANGUAGE_TSX
-        } else {
-            tree_sitter_typescript::LANGUAGE_TYPESCRIPT
-        };
+        let grammar =
+            if jsx { tree_sitter_typescript::LANGUAGE_TSX } else { tree_sitter_typescript::LANGUAGE_TYPESCRIPT };
         let mut parser = Parser::new();
         parser.set_language(&grammar.into()).map_err(|error| SpecError::Parser(error.to_string()))?;
         let tree = parser.parse(text, None).ok_or_else(|| SpecError::Parser("it gave no tree".to_owned()))?;
@@ -88,7 +85,9 @@ impl Spec {
     pub fn chains(&self) -> Vec<Chain> {
         let mut found = Vec::new();
         self.visit(self.root(), &mut |node| {
-            let inner = node.parent().is_some_and(|up| matches!(up.kind(), "member_expression" | "call_expression") && up.child(0) == Some(node));
+            let inner = node.parent().is_some_and(|up| {
+                matches!(up.kind(), "member_expression" | "call_expression") && up.child(0) == Some(node)
+            });
             if matches!(node.kind(), "call_expression" | "member_expression") && !inner {
                 let chain = Chain::of(self, node);
                 if chain.links.iter().any(|link| link.is_call && is_locator_method(&link.method)) {
@@ -186,7 +185,10 @@ impl Spec {
             }
             "call_expression" if hide != Hide::Nothing => {
                 let chain = Chain::of(self, node);
-                if hide == Hide::Expected && chain.is_expect() && node.child_by_field_name("function").is_some_and(|callee| callee.kind() == "member_expression") {
+                if hide == Hide::Expected
+                    && chain.is_expect()
+                    && node.child_by_field_name("function").is_some_and(|callee| callee.kind() == "member_expression")
+                {
                     if let Some(callee) = node.child_by_field_name("function") {
                         self.tokens(callee, hide, out);
                     }
@@ -311,7 +313,9 @@ mod tests {
 
     #[test]
     fn the_failing_call_is_found_by_the_place_that_a_report_names() {
-        let spec = spec("test('é', async ({ page }) => {\n  await page.getByRole('button', { name: 'Begin' }).click();\n});\n");
+        let spec = spec(
+            "test('é', async ({ page }) => {\n  await page.getByRole('button', { name: 'Begin' }).click();\n});\n",
+        );
         let chain = spec.chain_at(2, 53).unwrap();
         let names: Vec<&str> = chain.links.iter().map(|link| link.method.as_str()).collect();
         assert_eq!((chain.root.as_str(), names), ("page", vec!["getByRole", "click"]));
