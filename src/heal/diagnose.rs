@@ -67,6 +67,8 @@ pub struct Failure {
     pub received: Option<String>,
     /// The page's snapshot file.
     pub context: Option<PathBuf>,
+    /// What stands in that file, once it was read.
+    pub snapshot: String,
     /// Baseline, actual, difference.
     pub images: Images,
 }
@@ -192,6 +194,7 @@ fn failure(test: &TestResult) -> Option<Failure> {
         received: find(&RECEIVED, &message),
         message,
         context,
+        snapshot: String::new(),
         images,
     })
 }

@@ -75,6 +75,20 @@ impl PriceList {
 mod tests {
     use super::*;
 
+    #[tokio::test]
+    async fn a_list_is_fetched_without_a_key() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = Url::parse(&format!("http://{}/api/v1", listener.local_addr().unwrap())).unwrap();
+        let list = |headers: axum::http::HeaderMap| async move {
+            assert!(!headers.contains_key("authorization"));
+            r#"{"data": [{"id": "a/b", "pricing": {"prompt": "0.000001", "completion": "0"}}]}"#
+        };
+        let app = axum::Router::new().route("/api/v1/models", axum::routing::get(list));
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        let fetched = PriceList::fetch(Some(base)).await.unwrap();
+        assert!(fetched.of(&"openrouter/a/b".parse().unwrap()).is_some());
+    }
+
     #[test]
     fn prices_are_read_and_a_variable_one_is_none() {
         let list = PriceList::parse(
