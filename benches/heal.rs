@@ -58,7 +58,8 @@ async fn run() {
         std::fs::write(
             root.join("playwright.config.ts"),
             format!(
-                "export default {{ use: {{ actionTimeout: 1000, launchOptions: {{ executablePath: {chrome:?} }} }} }};"
+                "export default {{ use: {{ actionTimeout: 1000, launchOptions: {{ executablePath: '{}' }} }} }};",
+                chrome.display()
             ),
         )
         .unwrap();
@@ -67,7 +68,7 @@ async fn run() {
         // The failing test alone: a run of all of them would flatter the decision.
         let words =
             ["npx", "--no-install", "playwright", "test", "a.spec.ts", "-g", "starts"].map(str::to_owned).to_vec();
-        let command = TestCommand::new(words, root.clone(), Duration::from_secs(300)).unwrap();
+        let command = TestCommand::new(words, root.clone(), Duration::from_mins(5)).unwrap();
         let mut runs = Vec::new();
         let mut report = None;
         for _ in 0..3 {

@@ -15,7 +15,7 @@ fn ends(sandbox: &Sandbox, options: &[&str], word: &str) -> Value {
     let answer = heal(sandbox, options);
     let document = answer.json();
     assert_eq!(document["verdict"], word, "{document:#}\n{}", answer.stderr);
-    let exit = if matches!(word, "fixed" | "already-green") { 0 } else { 1 };
+    let exit = i32::from(!matches!(word, "fixed" | "already-green"));
     assert_eq!((answer.code, &document["exitCode"]), (exit, &exit.into()));
     if word != "fixed" {
         assert_eq!(sandbox.read(FILE), SPEC, "the spec is as it was");

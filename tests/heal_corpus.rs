@@ -80,7 +80,7 @@ async fn coordinate(
                 .iter()
                 .map(|(file, _)| format!("{}$", file.file_name().unwrap().to_string_lossy().replace('.', "\\."))),
         );
-        let command = TestCommand::new(words, directory.clone(), Duration::from_secs(900)).unwrap();
+        let command = TestCommand::new(words, directory.clone(), Duration::from_mins(15)).unwrap();
         let run = command.run(&directory).await;
         rounds.lock().unwrap().push((waiting.len(), began.elapsed().as_secs_f64()));
         for test in run.iter().flat_map(|run| &run.report).flat_map(|report| &report.tests) {
@@ -120,7 +120,7 @@ impl Model {
 struct Adversary;
 
 impl Advisor for Adversary {
-    fn label(&self) -> &str {
+    fn label(&self) -> &'static str {
         "adversary"
     }
     fn pick<'a>(&'a self, about: &'a Trouble) -> BoxFuture<'a, Result<(Pick, f64), LlmError>> {
@@ -165,7 +165,7 @@ fn page(
         return (StatusCode::INTERNAL_SERVER_ERROR, Html("<h1>Internal Server Error</h1>")).into_response();
     }
     // A flaky page is the new one at every other visit.
-    let body = if old || (*flaky && count % 2 == 0) { before } else { after };
+    let body = if old || (*flaky && count.is_multiple_of(2)) { before } else { after };
     Html(format!(
         "<!doctype html><title>Shop</title><style>body {{ font: 20px sans-serif; margin: 20px }} * {{ animation: none }}</style>\
          <script>const say = (text) => document.querySelector('#out').textContent = text;</script>{body}<p role=status id=out></p>"
@@ -247,7 +247,8 @@ async fn play_async(chosen: Vec<(Case, Model)>) -> Played {
     sandbox.write(
         "playwright.config.ts",
         &format!(
-            "import {{ defineConfig }} from '@playwright/test';\nexport default defineConfig({{ testDir: 'tests', fullyParallel: true, timeout: 20000, expect: {{ timeout: 1500 }}, reporter: 'line',\n  use: {{ actionTimeout: 1500, viewport: {{ width: 400, height: 300 }}, launchOptions: {{ executablePath: {chrome:?} }} }} }});\n"
+            "import {{ defineConfig }} from '@playwright/test';\nexport default defineConfig({{ testDir: 'tests', fullyParallel: true, timeout: 20000, expect: {{ timeout: 1500 }}, reporter: 'line',\n  use: {{ actionTimeout: 1500, viewport: {{ width: 400, height: 300 }}, launchOptions: {{ executablePath: '{}' }} }} }});\n",
+            chrome.display()
         ),
     );
     for (case, _) in &chosen {
@@ -264,7 +265,7 @@ async fn play_async(chosen: Vec<(Case, Model)>) -> Played {
         *old.lock().unwrap() = true;
         let mut words = vec!["npx".to_owned(), "--no-install".to_owned(), "playwright".to_owned(), "test".to_owned()];
         words.extend(visual.iter().map(|case| format!("{}\\.spec\\.ts$", case.name)));
-        let command = TestCommand::new(words, root.clone(), Duration::from_secs(300)).unwrap();
+        let command = TestCommand::new(words, root.clone(), Duration::from_mins(5)).unwrap();
         command.run(&root).await.unwrap();
         *old.lock().unwrap() = false;
     }
@@ -349,11 +350,14 @@ async fn one(case: Case, root: &Path, runner: &Together, model: Model) -> Outcom
     Outcome { case, model, result, text, page_object: std::fs::read_to_string(&object).unwrap_or_default() }
 }
 
+/// Cases, those to be repaired, repaired, falsely repaired, and the verdicts.
+type Row = (usize, usize, usize, usize, BTreeMap<&'static str, usize>);
+
 /// Checks what must hold whoever is asked, and prints the table.
 fn judge(model: Model, played: &Played) {
     let (name, free_only) = (model.word(), model == Model::None);
     let outcomes = || played.outcomes.iter().filter(|outcome| outcome.model == model);
-    let mut rows: BTreeMap<Kind, (usize, usize, usize, usize, BTreeMap<&'static str, usize>)> = BTreeMap::new();
+    let mut rows: BTreeMap<Kind, Row> = BTreeMap::new();
     let mut wrong = Vec::new();
     for outcome in outcomes() {
         let row = rows.entry(outcome.case.kind).or_default();

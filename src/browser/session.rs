@@ -64,7 +64,7 @@ impl Session {
         session.shared.cdp.call(None, "Target.createTarget", window).await?;
         let wait = windows.wait_for(|count| *count > 0);
         let attached = tokio::time::timeout(Duration::from_secs(10), wait).await.is_ok_and(|changed| changed.is_ok());
-        let page = session.window(0).filter(|_| attached).ok_or_else(|| SessionError::NoWindow)?;
+        let page = session.window(0).filter(|_| attached).ok_or(SessionError::NoWindow)?;
         *session.page.lock().unwrap_or_else(PoisonError::into_inner) = page;
         session.prepare(options).await?;
         Ok(session)

@@ -422,7 +422,7 @@ fn check(context: &Context, args: &Args) -> Result<Exit, Failure> {
             }
         }
         (None, [old, new]) => {
-            verdicts.push((new.display().to_string(), judge(&read_to_string(old)?, &read_to_string(new)?, new)?))
+            verdicts.push((new.display().to_string(), judge(&read_to_string(old)?, &read_to_string(new)?, new)?));
         }
         (None, _) => {
             return Err(Failure::usage("bad_argument", "--check compares two files")

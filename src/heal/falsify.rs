@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::spec::{Chain, Edit, FactKind, Spec};
+use super::spec::{Chain, Edit, FactKind, Spec, visit};
 
 /// What a falsified value begins with.
 const MARK: &str = "falsified by agent-test: ";
@@ -45,7 +45,7 @@ impl Spec {
     #[must_use]
     pub fn chains_of_expect(&self) -> Vec<Chain> {
         let mut found = Vec::new();
-        self.visit(self.root(), &mut |node| {
+        visit(self.root(), &mut |node| {
             let inner = node.parent().is_some_and(|up| {
                 matches!(up.kind(), "member_expression" | "call_expression") && up.child(0) == Some(node)
             });

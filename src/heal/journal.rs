@@ -319,7 +319,7 @@ mod tests {
         journal.write(&file, b"ours").unwrap();
         std::fs::write(&file, "theirs").unwrap();
         assert!(journal.write(&file, b"ours again").is_err());
-        assert_eq!(journal.restore().unwrap().kept, [file.clone()]);
+        assert_eq!(journal.restore().unwrap().kept, std::slice::from_ref(&file));
         assert_eq!(std::fs::read(&file).unwrap(), b"theirs");
     }
 

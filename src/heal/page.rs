@@ -54,11 +54,11 @@ impl Page {
                 continue;
             }
             let Some(node) = node(item, parent) else { continue };
-            if node.role == "text" {
-                if let Some(parent) = parent.and_then(|parent| page.nodes.get_mut(parent)) {
-                    let gap = if parent.text.is_empty() { "" } else { " " };
-                    parent.text = format!("{}{gap}{}", parent.text, node.text);
-                }
+            if node.role == "text"
+                && let Some(parent) = parent.and_then(|parent| page.nodes.get_mut(parent))
+            {
+                let gap = if parent.text.is_empty() { "" } else { " " };
+                parent.text = format!("{}{gap}{}", parent.text, node.text);
             }
             open.push((indent, page.nodes.len()));
             page.nodes.push(node);

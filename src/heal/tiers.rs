@@ -57,7 +57,7 @@ impl std::str::FromStr for Tier {
             match part.split_once('=') {
                 None if part == "free" => tier.free = true,
                 Some(("url", value)) => {
-                    tier.base_url = Some(Url::parse(value).map_err(|_| "its address is none".to_owned())?)
+                    tier.base_url = Some(Url::parse(value).map_err(|_| "its address is none".to_owned())?);
                 }
                 Some(("prompt", value)) => tier.prompt_usd_per_million = Some(number(value)?),
                 Some(("answer", value)) => tier.answer_usd_per_million = Some(number(value)?),
@@ -92,10 +92,10 @@ pub fn open(
 ) -> Result<ModelAdvisor, HealError> {
     let mut name = tier.model.clone();
     // An own address speaks OpenAI's shape, and the key of OpenRouter goes nowhere else.
-    if tier.base_url.is_some() {
-        if let Some(model) = name.strip_prefix("openrouter/") {
-            name = format!("openai_compatible/{model}");
-        }
+    if tier.base_url.is_some()
+        && let Some(model) = name.strip_prefix("openrouter/")
+    {
+        name = format!("openai_compatible/{model}");
     }
     let parsed: ModelName = tier.model.parse()?;
     let given =

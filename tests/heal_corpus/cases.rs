@@ -87,13 +87,19 @@ impl Case {
     }
 }
 
+/// Each step as a line of a test.
+fn lines(steps: &[&str]) -> String {
+    let lines: Vec<String> = steps.iter().map(|step| format!("  await {step};\n")).collect();
+    lines.concat()
+}
+
 fn case(name: &'static str, kind: Kind, after: &str, steps: &[&str], should: Should) -> Case {
     Case {
         name: name.to_owned(),
         kind,
         before: String::new(),
         after: after.to_owned(),
-        steps: steps.iter().map(|step| format!("  await {step};\n")).collect(),
+        steps: lines(steps),
         page_object: None,
         should,
         verdict: None,

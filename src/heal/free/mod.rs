@@ -199,10 +199,10 @@ pub fn propose(
         return Err(Abstained::Ambiguous(format!("{} and {other} are about equally good", best.told)));
     }
     let Some(node) = page.nodes.get(best.index) else { return unsure("the page has changed") };
-    if let Some(declared) = terms.declared.filter(|_| presence) {
-        if !declared.to_lowercase().contains(&node.name.to_lowercase()) {
-            return Err(Abstained::Expectation(format!("the declared change does not name {}", best.told)));
-        }
+    if let Some(declared) = terms.declared.filter(|_| presence)
+        && !declared.to_lowercase().contains(&node.name.to_lowercase())
+    {
+        return Err(Abstained::Expectation(format!("the declared change does not name {}", best.told)));
     }
     let before = before(&target);
     let evidence = Evidence {
@@ -383,7 +383,7 @@ fn score(link: &Link, node: &Node) -> f64 {
     let best = names.iter().filter(|name| !name.is_empty()).map(|name| similarity(&wanted, name)).fold(0.0, f64::max);
     let is_link = node.role == "link";
     let new_destroys = words::is_destructive(&node.name, is_link);
-    if new_destroys != words::is_destructive(&wanted, is_link) { 0.0 } else { best }
+    if new_destroys == words::is_destructive(&wanted, is_link) { best } else { 0.0 }
 }
 
 /// The target under its own name, outside of the part of the page in which it was searched.
@@ -476,10 +476,11 @@ fn write(spec: &Spec, target: &Target, node: &Node, page: &Page, evidence: Evide
         let Ok(parsed) = Spec::parse(&format!("{new};"), Path::new("locator.ts")) else { continue };
         let Some(chain) = parsed.chains().into_iter().next() else { continue };
         let Some(written) = chain.links.get(target.broken) else { continue };
-        if let Found::Nodes(nodes) = resolve(written, None, page, target.scope) {
-            if nodes == [index] && new != old {
-                return Some(Proposal { edit, old, new, evidence });
-            }
+        if let Found::Nodes(nodes) = resolve(written, None, page, target.scope)
+            && nodes == [index]
+            && new != old
+        {
+            return Some(Proposal { edit, old, new, evidence });
         }
     }
     None

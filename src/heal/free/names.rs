@@ -237,48 +237,50 @@ pub(super) fn role_hint(id: &str) -> Option<&'static [&'static str]> {
     HINTS.iter().find(|(hints, _)| words.iter().any(|word| hints.contains(&word.as_str()))).map(|(_, roles)| *roles)
 }
 
+/// Words of an id that say nothing of what it is for.
+const GENERIC: &[&str] = &[
+    "btn",
+    "button",
+    "input",
+    "field",
+    "textbox",
+    "link",
+    "el",
+    "id",
+    "test",
+    "testid",
+    "data",
+    "qa",
+    "cy",
+    "container",
+    "wrapper",
+    "main",
+    "primary",
+    "secondary",
+    "select",
+    "dropdown",
+    "checkbox",
+    "form",
+    "page",
+    "item",
+    "box",
+    "control",
+    "a",
+    "class",
+    "type",
+    "name",
+    "textarea",
+    "toggle",
+    "tab",
+    "radio",
+];
+
 /// The words of a test id or a simple CSS path that say what it is; none when it says nothing.
 pub(super) fn words_of_id(id: &str) -> Option<String> {
     let complex = id.contains([' ', '>', ':', '*', '~', '+', '/', ',']) || id.contains("nth");
     if complex {
         return None;
     }
-    const GENERIC: &[&str] = &[
-        "btn",
-        "button",
-        "input",
-        "field",
-        "textbox",
-        "link",
-        "el",
-        "id",
-        "test",
-        "testid",
-        "data",
-        "qa",
-        "cy",
-        "container",
-        "wrapper",
-        "main",
-        "primary",
-        "secondary",
-        "select",
-        "dropdown",
-        "checkbox",
-        "form",
-        "page",
-        "item",
-        "box",
-        "control",
-        "a",
-        "class",
-        "type",
-        "name",
-        "textarea",
-        "toggle",
-        "tab",
-        "radio",
-    ];
     let words: Vec<String> = split(id).into_iter().filter(|word| !GENERIC.contains(&word.as_str())).collect();
     (!words.is_empty()).then(|| words.join(" "))
 }
@@ -291,10 +293,10 @@ fn split(id: &str) -> Vec<String> {
         if !letter.is_alphanumeric() || starts {
             words.push(String::new());
         }
-        if letter.is_alphanumeric() {
-            if let Some(last) = words.last_mut() {
-                last.extend(letter.to_lowercase());
-            }
+        if letter.is_alphanumeric()
+            && let Some(last) = words.last_mut()
+        {
+            last.extend(letter.to_lowercase());
         }
         before = letter;
     }

@@ -288,15 +288,15 @@ impl Work<'_> {
             };
             match self.attempt(failures).await? {
                 Step::End(ended) => return Ok(ended),
-                Step::Again => continue,
+                Step::Again => {}
                 Step::Applied(undo) => {
                     let seen = match self.look().await? {
                         Ok(seen) => seen,
                         Err(ended) => return Ok(ended),
                     };
                     if let Some(reason) = unhelpful(&undo, &seen.1) {
-                        self.take_back(undo, &reason)?;
                         // The report of the text before still holds.
+                        self.take_back(undo, &reason)?;
                         continue;
                     }
                     self.failures_at_tier = 0;
@@ -304,10 +304,10 @@ impl Work<'_> {
                 }
             }
         }
-        if diagnosis == Diagnosis::Green {
-            if let Some(ended) = self.prove(&report).await? {
-                return Ok(ended);
-            }
+        if diagnosis == Diagnosis::Green
+            && let Some(ended) = self.prove(&report).await?
+        {
+            return Ok(ended);
         }
         Ok((Verdict::GiveUp, format!("{} attempts did not make it green", self.options.max_attempts)))
     }

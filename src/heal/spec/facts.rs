@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tree_sitter::Node;
 
 use super::chain::Chain;
-use super::{Hide, Spec, unquoted};
+use super::{Hide, Spec, unquoted, visit};
 
 /// What a spec does and checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl LocatorUse {
                     words.extend(link.name_option.clone());
                 }
                 "getByText" | "getByLabel" | "getByPlaceholder" | "getByAltText" | "getByTitle" => {
-                    words.extend(link.text.clone())
+                    words.extend(link.text.clone());
                 }
                 "filter" | "locator" => words.extend(link.name_option.clone()),
                 _ => {}
@@ -154,7 +154,7 @@ pub(super) fn collect(spec: &Spec) -> Facts {
 /// Variables and fields that hold a locator.
 fn declared(spec: &Spec) -> BTreeMap<String, LocatorUse> {
     let mut found = BTreeMap::new();
-    spec.visit(spec.root(), &mut |node| {
+    visit(spec.root(), &mut |node| {
         let (name, value) = match node.kind() {
             "variable_declarator" | "public_field_definition" => ("name", "value"),
             "assignment_expression" => ("left", "right"),
@@ -446,12 +446,15 @@ impl Walk<'_> {
         for name in &names {
             match name.as_str() {
                 "nth" | "first" | "last" => self.hazard(place, "nth"),
-                "waitForTimeout" | "catch" => self.hazard(place, name),
-                "skip" | "fixme" | "fail" | "only" | "slow" if own_test => self.hazard(place, name),
-                "setTimeout" | "configure" if own_test => self.hazard(place, name),
-                "describe" | "use" | "step" => {}
-                "setDefaultTimeout" | "setDefaultNavigationTimeout" | "routeFromHAR" | "route" | "addInitScript" => {
-                    self.hazard(place, name)
+                "waitForTimeout"
+                | "catch"
+                | "setDefaultTimeout"
+                | "setDefaultNavigationTimeout"
+                | "routeFromHAR"
+                | "route"
+                | "addInitScript" => self.hazard(place, name),
+                "skip" | "fixme" | "fail" | "only" | "slow" | "setTimeout" | "configure" if own_test => {
+                    self.hazard(place, name);
                 }
                 _ => {}
             }

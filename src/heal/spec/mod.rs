@@ -84,7 +84,7 @@ impl Spec {
     #[must_use]
     pub fn chains(&self) -> Vec<Chain> {
         let mut found = Vec::new();
-        self.visit(self.root(), &mut |node| {
+        visit(self.root(), &mut |node| {
             let inner = node.parent().is_some_and(|up| {
                 matches!(up.kind(), "member_expression" | "call_expression") && up.child(0) == Some(node)
             });
@@ -142,14 +142,6 @@ impl Spec {
         self.text.get(..offset).unwrap_or(&self.text).matches('\n').count() + 1
     }
 
-    pub(super) fn visit<'a>(&'a self, node: Node<'a>, f: &mut impl FnMut(Node<'a>)) {
-        f(node);
-        let mut cursor = node.walk();
-        for child in node.named_children(&mut cursor) {
-            self.visit(child, f);
-        }
-    }
-
     /// A node's tokens without comments, blank space, trailing commas and the kind of quotes; every locator as `⟦L⟧` where
     /// `hide` says so.
     pub(crate) fn normal(&self, node: Node<'_>, hide: Hide) -> String {
@@ -177,11 +169,9 @@ impl Spec {
                 out.push(serde_json::to_string(&unquoted(self.of(node))).unwrap_or_default());
                 return;
             }
-            "template_string" | "regex" => {
-                if node.named_child_count() == 0 || node.kind() == "regex" {
-                    out.push(self.of(node).to_owned());
-                    return;
-                }
+            "template_string" | "regex" if node.named_child_count() == 0 || node.kind() == "regex" => {
+                out.push(self.of(node).to_owned());
+                return;
             }
             "call_expression" if hide != Hide::Nothing => {
                 let chain = Chain::of(self, node);
@@ -210,6 +200,15 @@ impl Spec {
         for child in node.children(&mut cursor) {
             self.tokens(child, hide, out);
         }
+    }
+}
+
+/// Calls `f` with a node and everything in it.
+pub(super) fn visit<'a>(node: Node<'a>, f: &mut impl FnMut(Node<'a>)) {
+    f(node);
+    let mut cursor = node.walk();
+    for child in node.named_children(&mut cursor) {
+        visit(child, f);
     }
 }
 
