@@ -53,10 +53,13 @@ pub const FORMATS: &[Format] = &[
     Format::of::<crate::demo::Manifest>("demo-manifest", "what is in the demo and wrong with it: `demo --manifest`"),
     Format::of::<crate::verify::DiffReport>("diff", "what changed between two runs: `diff --json`"),
     Format::of::<crate::event::Event>("event", "what happens in a campaign: one line of the event log"),
-    Format::of::<crate::heal::result::HealResult>("heal", "what a heal of a Playwright test came to: `heal --json`"),
     Format::of::<crate::heal::result::BatchResult>(
         "heal-batch",
         "what a heal of several files came to: `heal --all --json`",
+    ),
+    Format::of::<crate::heal::result::HealResult>(
+        "heal-result",
+        "what a heal of a Playwright test came to: `heal --json`",
     ),
     Format::of::<crate::heal::tiers::TierFile>("heal-tiers", "a catalogue of model tiers: `heal --tiers FILE`"),
     Format::of::<crate::state::HistoryLine>(

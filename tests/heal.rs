@@ -41,7 +41,7 @@ fn a_renamed_button_is_repaired_without_a_model_and_proved() {
     );
     // Red, red, green, twice more, false.
     assert_eq!((runs(&sandbox), &document["testRuns"]), (6, &6.into()));
-    let schema = agent_test::schema::find("heal").unwrap().schema().to_value();
+    let schema = agent_test::schema::find("heal-result").unwrap().schema().to_value();
     assert!(jsonschema::is_valid(&schema, &document));
 }
 

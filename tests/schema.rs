@@ -172,8 +172,8 @@ fn without_a_name_the_formats_are_listed() {
     demo-manifest  what is in the demo and wrong with it: `demo --manifest`
     diff           what changed between two runs: `diff --json`
     event          what happens in a campaign: one line of the event log
-    heal           what a heal of a Playwright test came to: `heal --json`
     heal-batch     what a heal of several files came to: `heal --all --json`
+    heal-result    what a heal of a Playwright test came to: `heal --json`
     heal-tiers     a catalogue of model tiers: `heal --tiers FILE`
     history        what was done to a campaign: one line of .agent-test/history.jsonl
     minimise       what shortened traces came to: `minimise --json`
