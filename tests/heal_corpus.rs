@@ -168,7 +168,7 @@ fn page(
     let body = if old || (*flaky && count.is_multiple_of(2)) { before } else { after };
     Html(format!(
         "<!doctype html><title>Shop</title><style>body {{ font: 20px sans-serif; margin: 20px }} * {{ animation: none }}</style>\
-         <script>const say = (text) => document.querySelector('#out').textContent = text;</script>{body}<p role=status id=out></p>"
+         <script>var say = (text) => document.querySelector('#out').textContent = text;</script>{body}<p role=status id=out></p>"
     ))
     .into_response()
 }

@@ -158,7 +158,7 @@ pub fn cases() -> Vec<Case> {
         ("create-new", "Create order", "Create new order", "name: 'Create new order'"),
         ("proceed", "Continue to payment", "Proceed to payment", "name: 'Proceed to payment'"),
         ("edit-profile", "Edit profile", "Change profile", "name: 'Change profile'"),
-        ("submit", "Send message", "Submit message", "name: 'Submit message'"),
+        ("message", "Store message", "Save message", "name: 'Save message'"),
         ("register", "Register", "Sign up", "name: 'Sign up'"),
         ("typo", "Save adress", "Save address", "name: 'Save address'"),
     ] {
@@ -195,7 +195,7 @@ pub fn cases() -> Vec<Case> {
             "placeholder",
             &with("<input placeholder='Your mail' oninput=\"say('done')\">"),
             &["page.getByPlaceholder('Your e-mail').fill('a')", DONE],
-            "getByPlaceholder('Your mail')",
+            "{ name: 'Your mail' }",
         )
         .sample(),
     );
@@ -203,7 +203,7 @@ pub fn cases() -> Vec<Case> {
         "placeholder-search",
         &with("<input placeholder='Find orders' oninput=\"say('done')\">"),
         &["page.getByPlaceholder('Search orders').fill('a')", DONE],
-        "getByPlaceholder('Find orders')",
+        "{ name: 'Find orders' }",
     ));
     all.push(drift(
         "placeholder-gone",
@@ -333,7 +333,7 @@ pub fn cases() -> Vec<Case> {
         .hard(),
     );
     if let Some(value) = all.last_mut() {
-        value.should = Should::FixByModel("name: 'Sum of all'");
+        value.should = Should::Fix("getByLabel('Sum of all')");
         value.model_picks = Some("Sum of all");
     }
     // What only a model can know.

@@ -121,7 +121,9 @@ pub fn find_chain(spec: &Spec, path: &Path, failure: &Failure) -> Option<Chain> 
     }
     // The locator stands in a variable or a field.
     let all: Vec<Chain> = spec.chains().into_iter().filter(|chain| !chain.is_expect()).collect();
-    let mut hits = all.into_iter().filter(|chain| agrees(spec, chain, failure) && failure.locator.is_some());
+    let blind = |chain: &Chain| chain.locator_links().last().is_none_or(|last| !last.method.starts_with("getBy"));
+    let mut hits =
+        all.into_iter().filter(|chain| !blind(chain) && failure.locator.is_some() && agrees(spec, chain, failure));
     let first = hits.next()?;
     hits.next().is_none().then_some(first)
 }
@@ -388,7 +390,7 @@ fn score(link: &Link, node: &Node) -> f64 {
 
 /// The target under its own name, outside of the part of the page in which it was searched.
 fn moved(spec: &Spec, target: &Target, failure: &Failure, page: &Page) -> Option<Proposal> {
-    if target.broken == 0 && target.scope.is_none() || failure.is_assertion {
+    if target.chain.locator_links().len() < 2 || failure.is_assertion {
         return None;
     }
     let last = target.chain.locator_links().last()?;

@@ -258,6 +258,12 @@ impl Work<'_> {
         if let Some(ended) = final_word(&diagnosis) {
             return Ok(ended);
         }
+        if let Diagnosis::Failing(failures) = &diagnosis
+            && let Some(failure) = failures.iter().find(|failure| failure.kind == FailureKind::MissingBaseline)
+        {
+            // Playwright has written it by now, so the next run would be green without anybody's review.
+            return Ok((Verdict::NeedsReview, missing_baseline(failure)));
+        }
         // Once more before anything is spent or written.
         (self.hands.say)("red; once more before anything is touched");
         let (again, second) = match self.look().await? {
