@@ -220,15 +220,12 @@ pub fn cases() -> Vec<Case> {
     ));
     all.push(drift("select", &with("<label>Sort the orders <select onchange=\"say('done')\"><option>a</option><option>b</option></select></label>"), &["page.getByLabel('Sort my orders').selectOption('b')", DONE], "getByLabel('Sort the orders')"));
     // Test ids and paths.
-    all.push(
-        drift(
-            "test-id",
-            &button("Checkout"),
-            &["page.getByTestId('checkout-button').click()", DONE],
-            "getByRole('button', { name: 'Checkout' })",
-        )
-        .sample(),
-    );
+    all.push(drift(
+        "test-id",
+        &button("Checkout"),
+        &["page.getByTestId('checkout-button').click()", DONE],
+        "getByRole('button', { name: 'Checkout' })",
+    ));
     all.push(drift(
         "test-id-camel",
         &button("Save order"),
