@@ -7,7 +7,7 @@
 # make bench-minimise (replays that shortening takes, beside ddmin), make bench-explore (an exploration beside a
 # hand-written script; APPS="django glances" chooses), make bench-look (a look beside others' snapshots), make bench-memory
 # (memory, workers, what is left behind), make bench-complete (what is explored of what is there, beside others), make bench-flow (a replayed
-# flow beside Playwright), make fuzz (TARGET=state_file SECONDS=600)
+# flow beside Playwright), make bench-heal (a corpus of failing Playwright tests: what is repaired, and what falsely), make fuzz (TARGET=state_file SECONDS=600)
 #
 # Assumed: a Rust toolchain (1.95 or newer) and make. As root on Debian the rest is installed; elsewhere both say what is
 # missing and how to get it. The development profile serves all of them: it builds in a third of the time of a release.
@@ -17,7 +17,7 @@ CARGO_FLAGS ?= --locked
 BROWSERS ?= 2
 
 .PHONY: demo test check setup fmt install help fault-table bench-state bench-replay bench-minimise bench-explore bench-look \
-	bench-memory bench-complete bench-flow fuzz
+	bench-memory bench-complete bench-flow bench-heal fuzz
 
 help:
 	@sed -n 's/^# //p' Makefile | head -5
@@ -70,6 +70,11 @@ bench-explore bench-look bench-memory bench-complete:
 bench-flow:
 	@sh scripts/setup.sh build browser node
 	$(CARGO) bench $(CARGO_FLAGS) --bench flow
+
+bench-heal:
+	@sh scripts/setup.sh build browser node
+	AGENT_TEST_CORPUS=all $(CARGO) test $(CARGO_FLAGS) --test main -- --nocapture heal_corpus::the_corpus
+	$(CARGO) bench $(CARGO_FLAGS) --bench heal
 
 TARGET ?= state_file
 SECONDS ?= 600

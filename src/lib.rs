@@ -12,6 +12,7 @@
 //! | 4 | [`explore`] | walks one route depth-first, makes the maze map |
 //! | 4 | [`export`] | a bug as a test that stands alone: a Playwright spec, a recording for Chrome |
 //! | 4 | [`flow`] | goal steps: replayed from their recordings without a model, finished by an agent, recorded anew |
+//! | 4 | [`heal`] | repairs a failing Playwright test inside a budget, or puts everything back; the guard on edits of tests |
 //! | 4 | [`verify`] | plays the traces of bugs and runs again: rerun, verify, diff, minimise; heals, and plays plans |
 //! | 3 | [`replay`] | plays trace steps in a browser, judged by the oracles; the one actor |
 //! | 3 | [`report`] | per-route bug reports, FINAL-REPORT (Markdown, HTML), JUnit; the review |
@@ -42,6 +43,7 @@ pub mod exit;
 pub mod explore;
 pub mod export;
 pub mod flow;
+pub mod heal;
 pub mod llm;
 pub mod maze;
 pub mod mcp;

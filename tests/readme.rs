@@ -6,7 +6,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Tag, TagEnd};
 use crate::sandbox::Sandbox;
 
 /// Commands that open a browser, or are about this machine: their words are checked, they are not run here.
-const NOT_RUN: &[&str] = &["demo", "doctor", "explore", "flow", "rerun", "resume", "run", "verify"];
+const NOT_RUN: &[&str] = &["demo", "doctor", "explore", "flow", "heal", "rerun", "resume", "run", "verify"];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

@@ -172,6 +172,9 @@ fn without_a_name_the_formats_are_listed() {
     demo-manifest  what is in the demo and wrong with it: `demo --manifest`
     diff           what changed between two runs: `diff --json`
     event          what happens in a campaign: one line of the event log
+    heal-batch     what a heal of several files came to: `heal --all --json`
+    heal-result    what a heal of a Playwright test came to: `heal --json`
+    heal-tiers     a catalogue of model tiers: `heal --tiers FILE`
     history        what was done to a campaign: one line of .agent-test/history.jsonl
     minimise       what shortened traces came to: `minimise --json`
     proposals      targets that a model found anew: .agent-test/proposals/{id}.json
@@ -182,7 +185,7 @@ fn without_a_name_the_formats_are_listed() {
     verify         what became of the bugs of a run: `verify --json`
     ");
     let json = sandbox.run(&["schema", "--json"]).exits(0).json();
-    assert_eq!(json["formats"][3]["name"], "history");
+    assert_eq!(json["formats"][6]["name"], "history");
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod fail;
 mod fingerprint;
 mod flow;
 mod guard;
+mod heal;
 mod heartbeat;
 mod hold_driver;
 mod init;
@@ -44,6 +45,7 @@ mod status;
 mod unblock;
 mod undo;
 mod verify;
+mod vrt;
 
 use clap::{Parser, Subcommand};
 
@@ -95,6 +97,7 @@ enum Command {
     Flow(Box<flow::Args>),
     #[command(name = "__guard", hide = true)]
     Guard(guard::Args),
+    Heal(Box<heal::Args>),
     /// Lengthen a lease
     Heartbeat(heartbeat::Args),
     #[command(name = "__hold-driver", hide = true)]
@@ -127,6 +130,7 @@ enum Command {
     Unblock(unblock::Args),
     Undo(undo::Args),
     Verify(Box<verify::Args>),
+    Vrt(vrt::Args),
 }
 
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
@@ -149,6 +153,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Fingerprint(args) => fingerprint::run(context, args),
         Command::Flow(args) => flow::run(context, *args),
         Command::Guard(args) => guard::run(&args),
+        Command::Heal(args) => heal::run(context, *args),
         Command::Heartbeat(args) => heartbeat::run(context, args),
         Command::HoldDriver(args) => hold_driver::run(context, args),
         Command::Init(args) => init::run(context, *args),
@@ -170,6 +175,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Unblock(args) => unblock::run(context, args),
         Command::Undo(args) => undo::run(context, args),
         Command::Verify(args) => verify::run(context, *args),
+        Command::Vrt(args) => vrt::run(context, args),
     }
 }
 

@@ -107,7 +107,10 @@ impl Model {
             (None, Some(name)) => {
                 let name: ModelName = name.parse()?;
                 let label = name.to_string();
-                let key = crate::env::get(name.provider.key_variable()).map(|key| key.trim().to_owned());
+                let own = name.provider == Provider::OpenAiCompatible;
+                let key = crate::env::get(name.provider.key_variable())
+                    .or_else(|| crate::env::get(crate::env::VLMKIT_HEAL_BASEURL_KEY).filter(|_| own));
+                let key = key.map(|key| key.trim().to_owned());
                 let base = address(&name, options.url, key.is_some())?;
                 if key.is_none() && name.provider != Provider::OpenAiCompatible {
                     return Err(LlmError::NoKey { model: label, variable: name.provider.key_variable() });
@@ -120,6 +123,13 @@ impl Model {
                 (label, Speaker::Provider { name, base, key, client }, options.prices)
             }
         };
+        if let Some(price) = prices
+            .into_iter()
+            .flat_map(|prices| [prices.prompt, prices.answer])
+            .find(|price| !price.is_finite() || *price < 0.0)
+        {
+            return Err(LlmError::BadPrice { model: label, price });
+        }
         if let (Some(budget), None) = (options.budget_usd, prices) {
             return Err(LlmError::NoPrice { model: label, budget });
         }
