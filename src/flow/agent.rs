@@ -247,7 +247,6 @@ pub fn check(next: &Move, scene: &Scene) -> Result<(), String> {
         Tool::Done | Tool::Fail | Tool::Wait | Tool::Back => Ok(()),
         Tool::Navigate => text(),
         Tool::Press | Tool::Scroll => text().and_then(|()| next.number.map_or(Ok(()), |number| one(Some(number)))),
-        Tool::Type => one(next.number),
         Tool::TypeSecret | Tool::Select | Tool::Upload => one(next.number).and_then(|()| text()),
         Tool::Drag => one(next.number).and_then(|()| one(next.to)),
         _ => one(next.number),

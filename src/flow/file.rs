@@ -134,6 +134,7 @@ pub enum Extract {
 
 /// What a step does.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a flow has few steps, most of them goals")]
 pub enum Does {
     /// Opens an address.
     Open(String),

@@ -77,13 +77,13 @@ impl Values {
     /// A text with the values in it.
     #[must_use]
     pub fn fill(&self, text: &str) -> String {
-        self.replace(text, |name| self.all.get(name).cloned())
+        Self::replace(text, |name| self.all.get(name).cloned())
     }
 
     /// A text as the key sees it: marked values stay slots.
     #[must_use]
     pub fn key_text(&self, text: &str) -> String {
-        self.replace(
+        Self::replace(
             text,
             |name| {
                 if self.is_unique(name) { Some(slot(name, "raw")) } else { self.all.get(name).cloned() }
@@ -95,7 +95,7 @@ impl Values {
         name == "run" || self.unique.iter().any(|unique| unique == name)
     }
 
-    fn replace(&self, text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    fn replace(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
         PLACEHOLDER.as_ref().map_or_else(
             || text.to_owned(),
             |regex| {

@@ -109,6 +109,7 @@ pub struct Work<'a> {
 
 /// The goal step itself.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_field_names, reason = "the words of the flow file")]
 pub struct Goal<'a> {
     /// The goal, with its values.
     pub goal: String,

@@ -1,6 +1,6 @@
 //! What a step changed on the screen, and which of it is worth checking the next time. Pure.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -252,20 +252,20 @@ pub fn delta(start: &[SceneNode], end: &[SceneNode], touched: &[Descriptor], mov
 /// A screen's anchors, each once.
 struct Side {
     order: Vec<Anchor>,
-    keys: HashMap<String, ()>,
-    counts: HashMap<(String, String), ()>,
+    keys: HashSet<String>,
+    counts: HashSet<(String, String)>,
 }
 
 impl Side {
     fn of(nodes: &[SceneNode]) -> Self {
-        let mut side = Self { order: Vec::new(), keys: HashMap::new(), counts: HashMap::new() };
+        let mut side = Self { order: Vec::new(), keys: HashSet::new(), counts: HashSet::new() };
         for node in nodes {
             let anchor = Anchor::of(node);
             if anchor.label().is_empty() && anchor.value.is_none() {
                 continue;
             }
-            side.counts.insert((anchor.role.clone(), without_numbers(&stable(anchor.label()))), ());
-            if side.keys.insert(fingerprint(&anchor), ()).is_none() {
+            side.counts.insert((anchor.role.clone(), without_numbers(&stable(anchor.label()))));
+            if side.keys.insert(fingerprint(&anchor)) {
                 side.order.push(anchor);
             }
         }
@@ -273,7 +273,7 @@ impl Side {
     }
 
     fn without(&self, other: &Self) -> Vec<Anchor> {
-        self.order.iter().filter(|anchor| !other.keys.contains_key(&fingerprint(anchor))).cloned().collect()
+        self.order.iter().filter(|anchor| !other.keys.contains(&fingerprint(anchor))).cloned().collect()
     }
 }
 
@@ -292,7 +292,7 @@ fn is_idle_count(anchor: &Anchor, other: &Side, moved: bool) -> bool {
         return false;
     }
     let words = bare.chars().any(char::is_alphabetic);
-    !words && !label.contains('%') || moved || other.counts.contains_key(&(anchor.role.clone(), bare))
+    !words && !label.contains('%') || moved || other.counts.contains(&(anchor.role.clone(), bare))
 }
 
 /// The most telling ones, each label once; gives back how many were left out.

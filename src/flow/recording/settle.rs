@@ -54,9 +54,8 @@ pub struct Facts {
 #[must_use]
 pub fn stage<E>(facts: Facts, fresh: Option<E>) -> Staged<E> {
     match facts.end {
-        StepEnd::NoVerdict | StepEnd::Stale => Staged::Nothing,
         StepEnd::Failed if facts.replayed > 0 => Staged::Evict("the step failed after a replay"),
-        StepEnd::Failed => Staged::Nothing,
+        StepEnd::NoVerdict | StepEnd::Stale | StepEnd::Failed => Staged::Nothing,
         StepEnd::Passed if facts.mode == CacheMode::SelfFinalized => Staged::Keep,
         StepEnd::Passed if facts.reason == Some(Reason::EndMismatch) && facts.agent_acted > 0 => {
             Staged::Evict("the agent had to mend what the replay left")
@@ -122,11 +121,9 @@ pub enum Deed<E> {
 pub fn settle<E>(staged: Staged<E>, had_entry: bool, confirmed: bool, no_answer: bool) -> Deed<E> {
     match staged {
         Staged::Nothing => Deed::Leave(None),
-        Staged::NoChange => Deed::Leave(Some(Write::NoChange)),
         Staged::Evict(why) if had_entry => Deed::Remove(why, Write::Evicted),
-        Staged::Evict(_) => Deed::Leave(Some(Write::NoChange)),
-        Staged::Keep if confirmed => Deed::Leave(Some(Write::Kept)),
-        Staged::Keep if no_answer => Deed::Leave(Some(Write::Kept)),
+        Staged::NoChange | Staged::Evict(_) => Deed::Leave(Some(Write::NoChange)),
+        Staged::Keep if confirmed || no_answer => Deed::Leave(Some(Write::Kept)),
         Staged::Keep => Deed::Remove("no check passed after its replay", Write::Evicted),
         Staged::Write(entry) if confirmed => Deed::Save(entry),
         Staged::Write(_) if had_entry && !no_answer => {
