@@ -245,7 +245,7 @@ fn a_program_finishes_the_same_hand_off() {
 fn bench(path: &str, _: &str) -> Option<String> {
     match path {
         "/bench" => Some(
-            "<h1>Bench</h1><ul id=log aria-label=Log></ul><script>const log = (text) => { const li = document.createElement('li'); li.textContent = text; document.getElementById('log').append(li); did(text); };</script>\
+            "<h1>Bench</h1><ul id=log aria-label=Log></ul><script>window.log = (text) => { const li = document.createElement('li'); li.textContent = text; document.getElementById('log').append(li); did(text); };</script>\
              <label>Name <input onchange=\"log('named ' + this.value)\"></label>\
              <label>Size <select onchange=\"log('size ' + this.value)\"><option>Small<option>Large</select></label>\
              <label><input type=checkbox onchange=\"log('news ' + this.checked)\"> News</label>\
