@@ -142,7 +142,7 @@ export async function play(browser, list, app, shots) {
         page = await context.newPage();
         page.setDefaultTimeout(PATIENCE);
       } else if (step.do === 'goto') await page.goto(step.url, { timeout: 10000 });
-      else if (step.do === 'back') await page.goBack({ timeout: 10000 });
+      else if (step.do === 'back') await page.goBack({ timeout: 10000, waitUntil: 'commit' });
       else if (step.do === 'scroll') await page.evaluate((y) => window.scroll({ top: y, behavior: 'instant' }), step.y);
       else if (step.do === 'key') {
         if (step.element) await locate(step.element).press(step.key);
