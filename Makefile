@@ -6,7 +6,8 @@
 # the state costs, beside the disk's floor, serde_json and jq), make bench-replay (a step of a replay beside Playwright),
 # make bench-minimise (replays that shortening takes, beside ddmin), make bench-explore (an exploration beside a
 # hand-written script; APPS="django glances" chooses), make bench-look (a look beside others' snapshots), make bench-memory
-# (memory, workers, what is left behind), make bench-complete (what is explored of what is there, beside others), make fuzz (TARGET=state_file SECONDS=600)
+# (memory, workers, what is left behind), make bench-complete (what is explored of what is there, beside others), make bench-flow (a replayed
+# flow beside Playwright), make bench-heal (a corpus of failing Playwright tests: what is repaired, and what falsely), make fuzz (TARGET=state_file SECONDS=600)
 #
 # Assumed: a Rust toolchain (1.95 or newer) and make. As root on Debian the rest is installed; elsewhere both say what is
 # missing and how to get it. The development profile serves all of them: it builds in a third of the time of a release.
@@ -16,7 +17,7 @@ CARGO_FLAGS ?= --locked
 BROWSERS ?= 2
 
 .PHONY: demo test check setup fmt install help fault-table bench-state bench-replay bench-minimise bench-explore bench-look \
-	bench-memory bench-complete fuzz
+	bench-memory bench-complete bench-flow bench-heal fuzz
 
 help:
 	@sed -n 's/^# //p' Makefile | head -5
@@ -65,6 +66,15 @@ bench-explore bench-look bench-memory bench-complete:
 	@sh scripts/setup.sh build browser peers
 	$(CARGO) build $(CARGO_FLAGS)
 	node benches/explore/$(BENCH).mjs $(APPS)
+
+bench-flow:
+	@sh scripts/setup.sh build browser node
+	$(CARGO) bench $(CARGO_FLAGS) --bench flow
+
+bench-heal:
+	@sh scripts/setup.sh build browser node
+	AGENT_TEST_CORPUS=all $(CARGO) test $(CARGO_FLAGS) --test main -- --nocapture heal_corpus::the_corpus
+	$(CARGO) bench $(CARGO_FLAGS) --bench heal
 
 TARGET ?= state_file
 SECONDS ?= 600

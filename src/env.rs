@@ -49,6 +49,8 @@ pub const OPENROUTER_API_KEY: &str = "OPENROUTER_API_KEY";
 pub const OPENAI_COMPATIBLE_API_KEY: &str = "OPENAI_COMPATIBLE_API_KEY";
 /// Address of the provider `openai_compatible`, up to and with `/v1`.
 pub const OPENAI_COMPATIBLE_BASE_URL: &str = "OPENAI_COMPATIBLE_BASE_URL";
+/// Key of an own address, under the name that `vlmkit-heal` reads; after `OPENAI_COMPATIBLE_API_KEY`.
+pub const VLMKIT_HEAL_BASEURL_KEY: &str = "VLMKIT_HEAL_BASEURL_KEY";
 /// Log filter for diagnostics on stderr (`tracing` syntax); `journal=trace` tells all that is done to the browser.
 pub const LOG: &str = "AGENT_TEST_LOG";
 /// Identity of the session that calls (recorded with claims).
@@ -82,6 +84,21 @@ pub fn get(name: &str) -> Option<String> {
 #[must_use]
 pub fn is_set(name: &str) -> bool {
     get(name).is_some()
+}
+
+/// Variables whose names speak of secrets, with their values. Not those too short to be one.
+#[must_use]
+pub fn secrets() -> Vec<(String, String)> {
+    const WORDS: [&str; 8] =
+        ["PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "PRIVATE_KEY", "CREDENTIAL"];
+    let speaks = |name: &str| {
+        let name = name.to_uppercase();
+        name == VLMKIT_HEAL_BASEURL_KEY || WORDS.iter().any(|word| name.contains(word))
+    };
+    // A value that is no text cannot stand in one.
+    let texts =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    texts.filter(|(name, value)| value.len() >= 6 && speaks(name)).collect()
 }
 
 /// The first of these variables that is set.

@@ -23,6 +23,22 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
+    /// A goal step of a flow is with the cache, or was given to an agent.
+    StepOwned {
+        /// The flow.
+        flow: String,
+        /// Number of the step, from 1.
+        step: usize,
+        /// `cache` or `agent`.
+        owner: String,
+    },
+    /// A flow ended.
+    FlowDone {
+        /// The flow.
+        flow: String,
+        /// How: `passed`, `flaky`, `failed`, `stale` or `error`.
+        outcome: String,
+    },
     /// The work of a phase begins.
     PhaseStarted {
         /// `testing`, `review` or `final_report`.

@@ -6,10 +6,13 @@
 //! | --- | --- | --- |
 //! | top | [`schema`] | the list of every file format, and its JSON Schema |
 //! | 6 | [`cli`] | one file per command: arguments in, one call, text or `--json` out |
+//! | 6 | [`mcp`] | flows as tools of the calling agent, over stdio |
 //! | 5 | [`campaign`] | the phases of a campaign: test, review, report; a run goes on from what the state says |
 //! | 5 | [`dispatch`] | one fresh subagent per route; the run log |
 //! | 4 | [`explore`] | walks one route depth-first, makes the maze map |
 //! | 4 | [`export`] | a bug as a test that stands alone: a Playwright spec, a recording for Chrome |
+//! | 4 | [`flow`] | goal steps: replayed from their recordings without a model, finished by an agent, recorded anew |
+//! | 4 | [`heal`] | repairs a failing Playwright test inside a budget, or puts everything back; the guard on edits of tests |
 //! | 4 | [`verify`] | plays the traces of bugs and runs again: rerun, verify, diff, minimise; heals, and plays plans |
 //! | 3 | [`replay`] | plays trace steps in a browser, judged by the oracles; the one actor |
 //! | 3 | [`report`] | per-route bug reports, FINAL-REPORT (Markdown, HTML), JUnit; the review |
@@ -39,8 +42,11 @@ pub mod event;
 pub mod exit;
 pub mod explore;
 pub mod export;
+pub mod flow;
+pub mod heal;
 pub mod llm;
 pub mod maze;
+pub mod mcp;
 pub mod replay;
 pub mod report;
 pub mod route;

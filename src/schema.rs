@@ -53,6 +53,17 @@ pub const FORMATS: &[Format] = &[
     Format::of::<crate::demo::Manifest>("demo-manifest", "what is in the demo and wrong with it: `demo --manifest`"),
     Format::of::<crate::verify::DiffReport>("diff", "what changed between two runs: `diff --json`"),
     Format::of::<crate::event::Event>("event", "what happens in a campaign: one line of the event log"),
+    Format::of::<crate::flow::FlowFile>("flow", "a flow with goal steps: flows/*.yaml"),
+    Format::of::<crate::flow::FlowReport>("flow-report", "what came of flows: `flow --json`"),
+    Format::of::<crate::heal::result::BatchResult>(
+        "heal-batch",
+        "what a heal of several files came to: `heal --all --json`",
+    ),
+    Format::of::<crate::heal::result::HealResult>(
+        "heal-result",
+        "what a heal of a Playwright test came to: `heal --json`",
+    ),
+    Format::of::<crate::heal::tiers::TierFile>("heal-tiers", "a catalogue of model tiers: `heal --tiers FILE`"),
     Format::of::<crate::state::HistoryLine>(
         "history",
         "what was done to a campaign: one line of .agent-test/history.jsonl",
@@ -61,6 +72,10 @@ pub const FORMATS: &[Format] = &[
     Format::of::<crate::verify::Proposals>(
         "proposals",
         "targets that a model found anew: .agent-test/proposals/{id}.json",
+    ),
+    Format::of::<crate::flow::recording::Entry>(
+        "recording",
+        "the recording of a goal step: .agent-test/cache/{key}.json",
     ),
     Format::of::<crate::maze::RouteReport>(
         "route-report",

@@ -182,9 +182,22 @@ fn write_line(target: &mut dyn Write, text: &str) -> std::io::Result<()> {
     target.flush()
 }
 
+/// Marks that turn the direction of the text around them, and what has no width.
+#[must_use]
+pub fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Words of a page or a file as a part of one line: none of them begins a line of its own, or turns the text around it.
+#[must_use]
+pub fn in_one_line(text: &str) -> String {
+    text.split(is_invisible).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 /// Text of a page or a file must not steer the reader's terminal: control characters are shown, not sent.
 fn tame(text: &str) -> Cow<'_, str> {
-    let wild = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    let wild = |c: char| is_invisible(c) && !matches!(c, '\n' | '\t');
     if text.contains(wild) { Cow::Owned(text.replace(wild, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
@@ -211,6 +224,13 @@ mod tests {
         let told = tame("esc \u{1b}[31mRED\u{1b}]0;pwn\u{7} and\tmore\nlines");
         assert!(!told.contains('\u{1b}') && !told.contains('\u{7}'));
         assert!(told.contains("RED") && told.contains("\tmore\nlines"));
+        assert!(!tame("abc \u{202e}gpj.exe").contains('\u{202e}'));
+    }
+
+    #[test]
+    fn words_of_a_page_begin_no_line_of_their_own() {
+        assert_eq!(in_one_line("Save\r\nfixed  0 bugs\u{202e}x"), "Save fixed  0 bugs x");
+        assert_eq!(in_one_line("plain"), "plain");
     }
 
     #[test]

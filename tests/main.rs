@@ -15,7 +15,15 @@ mod explore_kit; // no tests: small pages that write down every request, and an 
 mod explore_seen; // what a look holds: inner scroll boxes, late pages, long lists; the journal
 mod explore_ways; // how elements are used: gestures by their listeners, options of lists
 mod export; // specs and recordings of bugs, played by Playwright and by Chrome's own replay library
+mod flow; // goal steps in a browser: recorded, replayed without a model, handed off, recorded anew
+mod flow_drift; // the drift laboratory: what replays, what is handed off, and that nothing wrong is ever pressed
+mod flow_kit; // no tests: an application whose pages drift, and an agent that reads its moves from the goal
+mod flow_mcp; // an MCP client finishes the hand-off of a flow
+mod heal; // `heal`: the loop, its money, its journal and its guard, with a test command that is a script
+mod heal_corpus; // a corpus of failing specs with real Playwright: what is repaired, and what must not be
+mod heal_kit; // no tests: a project whose test command is a script that answers with a report
 mod heal_locator; // a target that is not found is asked of a model, judged, marked and proposed; `verify --heal`, `rerun --heal`
+mod heal_vrt; // `heal` and `vrt review` on screenshots, with a model server
 mod minimise; // the steps that a bug needs, found by replays in a browser
 mod minimise_lab; // no tests: an application whose bug needs certain steps
 mod model_kit; // no tests: a model server that speaks the providers' shapes and answers from a script

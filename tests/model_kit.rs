@@ -22,6 +22,10 @@ pub enum Reply {
     Pick(&'static str),
     /// The next action of a plan: the tool, the control's name, a value.
     Act(&'static str, Option<&'static str>, Option<&'static str>),
+    /// A move in a flow: the tool, the thing's name, a text.
+    Move(&'static str, Option<&'static str>, Option<&'static str>),
+    /// What this makes of the question.
+    Make(fn(&Asked) -> Value),
     /// This text.
     Say(&'static str),
     /// A status, with a text that repeats the key.
@@ -124,6 +128,8 @@ fn answer(request: &Asked, reply: &Reply) -> Response {
             let number = name.map(|name| number(request, name));
             json!({ "tool": tool, "number": number, "value": value, "finished": true, "reason": "as told" }).to_string()
         }
+        Reply::Move(tool, name, text) => made_move(request, tool, *name, *text).to_string(),
+        Reply::Make(make) => make(request).to_string(),
         Reply::Say(text) => (*text).to_owned(),
         Reply::Status(status) => {
             let body = json!({ "error": { "message": format!("no luck with the key {KEY}") } });
@@ -153,6 +159,11 @@ fn answer(request: &Asked, reply: &Reply) -> Response {
         return StatusCode::NOT_FOUND.into_response();
     };
     axum::Json(body).into_response()
+}
+
+/// A move in a flow, on the thing of this name.
+pub fn made_move(request: &Asked, tool: &str, name: Option<&str>, text: Option<&str>) -> Value {
+    json!({ "tool": tool, "number": name.map(|name| number(request, name)), "text": text, "reason": "as told" })
 }
 
 /// The number under which the question lists this control; 0 when it does not.

@@ -6,7 +6,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Tag, TagEnd};
 use crate::sandbox::Sandbox;
 
 /// Commands that open a browser, or are about this machine: their words are checked, they are not run here.
-const NOT_RUN: &[&str] = &["demo", "doctor", "explore", "rerun", "resume", "run", "verify"];
+const NOT_RUN: &[&str] = &["demo", "doctor", "explore", "flow", "heal", "rerun", "resume", "run", "verify"];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -106,6 +106,8 @@ fn the_readmes_commands_work_in_the_order_in_which_they_stand() {
             "status": "failed"}]}]}"#,
     );
     let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
+    let flow = readme.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a flow");
+    agent_test::flow::parse("flows/readme.yaml", flow).expect("the README's flow is one");
     let mut run = 0;
     for command in commands(&readme).0 {
         if NOT_RUN.contains(&command[1].as_str()) {

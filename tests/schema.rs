@@ -77,6 +77,7 @@ fn the_folder_holds_the_current_schemas_and_no_others() {
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     found.sort();
+    expected.sort();
     assert_eq!(found, expected);
 }
 
@@ -172,9 +173,15 @@ fn without_a_name_the_formats_are_listed() {
     demo-manifest  what is in the demo and wrong with it: `demo --manifest`
     diff           what changed between two runs: `diff --json`
     event          what happens in a campaign: one line of the event log
+    flow           a flow with goal steps: flows/*.yaml
+    flow-report    what came of flows: `flow --json`
+    heal-batch     what a heal of several files came to: `heal --all --json`
+    heal-result    what a heal of a Playwright test came to: `heal --json`
+    heal-tiers     a catalogue of model tiers: `heal --tiers FILE`
     history        what was done to a campaign: one line of .agent-test/history.jsonl
     minimise       what shortened traces came to: `minimise --json`
     proposals      targets that a model found anew: .agent-test/proposals/{id}.json
+    recording      the recording of a goal step: .agent-test/cache/{key}.json
     route-report   the maze map of one route: monkey-test-reports/{slug}.json
     run            one recorded execution: .agent-test/runs/{id}.json
     settings       the settings of a project: agent-test.toml
@@ -182,7 +189,7 @@ fn without_a_name_the_formats_are_listed() {
     verify         what became of the bugs of a run: `verify --json`
     ");
     let json = sandbox.run(&["schema", "--json"]).exits(0).json();
-    assert_eq!(json["formats"][3]["name"], "history");
+    assert_eq!(json["formats"][8]["name"], "history");
 }
 
 #[test]

@@ -5,6 +5,8 @@ use crate::sandbox::Sandbox;
 
 const STATE_MANAGEMENT: &str = include_str!("../skills/state-management/SKILL.md");
 
+const HEAL_TESTS: &str = include_str!("../skills/heal-tests/SKILL.md");
+
 /// The head's keys with their values, and the body.
 fn parts(skill: &str) -> (Vec<(String, String)>, &str) {
     let (head, body) = skill.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).expect("a head");
@@ -21,6 +23,26 @@ fn the_state_management_skill_follows_the_specification() {
     let description = &head[1].1;
     assert!((1..=1024).contains(&description.chars().count()) && !description.contains(": "), "{description}");
     assert!(body.lines().count() < 200);
+}
+
+#[test]
+fn the_heal_tests_skill_follows_the_specification_and_its_commands_work() {
+    let (head, body) = parts(HEAL_TESTS);
+    assert_eq!(head[0], ("name".to_owned(), "heal-tests".to_owned()));
+    assert!((1..=1024).contains(&head[1].1.chars().count()) && !head[1].1.contains(": "));
+    let sandbox = crate::heal_kit::project(crate::heal_kit::SPEC, "'Start'", crate::heal_kit::PAGE);
+    sandbox.write("old.ts", crate::heal_kit::SPEC);
+    let lines: Vec<&str> = body.lines().filter(|line| line.starts_with("agent-test ")).collect();
+    assert_eq!(lines.len(), 3);
+    for line in lines {
+        let filled = line
+            .replace("SPEC", crate::heal_kit::FILE)
+            .replace("TESTCOMMAND", "sh run.sh {file}")
+            .replace("OLD", "old.ts")
+            .replace("NEW", "old.ts");
+        let words: Vec<&str> = filled.split_whitespace().skip(1).collect();
+        assert_eq!(sandbox.run(&words).exits(0).json()["exitCode"], 0, "{line}");
+    }
 }
 
 #[test]

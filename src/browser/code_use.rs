@@ -94,9 +94,9 @@ struct Taken {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Script {
-    script_id: String,
+    #[serde(rename = "scriptId")]
+    id: String,
     url: String,
     functions: Vec<Function>,
 }
@@ -150,7 +150,7 @@ fn read(taken: Taken, is_own: impl Fn(&Url) -> bool) -> RanCode {
         }
         url.set_fragment(None);
         let ranges: Vec<Range> = script.functions.into_iter().flat_map(|function| function.ranges).collect();
-        (!ranges.is_empty()).then(|| RanScript { id: script.script_id, url: url.to_string(), ranges })
+        (!ranges.is_empty()).then(|| RanScript { id: script.id, url: url.to_string(), ranges })
     });
     RanCode(scripts.collect())
 }

@@ -11,22 +11,26 @@ use super::keys::{Chord, Key};
 use super::session::Session;
 use super::session_error::SessionError;
 
-/// How a button of the pointer is pressed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Gesture {
-    /// The left one, once.
-    #[default]
-    Once,
-    /// The left one, twice.
-    Twice,
-    /// The right one, once.
+/// A button of the pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Button {
+    /// The first one.
+    Left,
+    /// The second one, which opens a context menu.
     Right,
-    /// The left one, for [`HOLD`].
-    Held,
 }
 
-/// How long a held press lasts: touch libraries take half a second for a long one.
-pub const HOLD: Duration = Duration::from_millis(700);
+impl Button {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Right => "right",
+        }
+    }
+}
+
+/// How long a long press lasts, in milliseconds: touch libraries take half a second for one.
+pub const HOLD_MS: u64 = 700;
 
 impl Session {
     /// Moves the pointer.
@@ -42,28 +46,64 @@ impl Session {
     /// Presses and releases a button of the pointer.
     ///
     /// # Errors
-    /// [`SessionError::Cdp`].
-    pub async fn press_button(&self, x: f64, y: f64, gesture: Gesture) -> Result<(), SessionError> {
+    /// As [`Session::press`].
+    pub async fn press_button(&self, x: f64, y: f64) -> Result<(), SessionError> {
+        self.press(x, y, Button::Left, 1, 0).await
+    }
+
+    /// Presses and releases a button so many times, each time held for so many milliseconds.
+    ///
+    /// # Errors
+    /// [`SessionError::Hung`] when the page does not answer, [`SessionError::Cdp`].
+    pub async fn press(&self, x: f64, y: f64, button: Button, times: u32, hold_ms: u64) -> Result<(), SessionError> {
         note("press", || json!([x, y]));
-        let button = if gesture == Gesture::Right { "right" } else { "left" };
-        let counts: &[u32] = if gesture == Gesture::Twice { &[1, 1, 2, 2] } else { &[1, 1] };
-        for (at, count) in counts.iter().enumerate() {
-            let kind = if at % 2 == 0 { "mousePressed" } else { "mouseReleased" };
-            if gesture == Gesture::Held && at == 1 {
-                tokio::time::sleep(HOLD).await;
-            }
-            let params = json!({ "type": kind, "x": x, "y": y, "button": button, "clickCount": count });
-            // A page that blocks its main thread in the handler answers late or never; the wait that follows tells.
-            match self.page_call("Input.dispatchMouseEvent", params).await {
-                Ok(_) => {}
-                Err(SessionError::Cdp(error)) if error.is_page_gone() => return Ok(()),
-                Err(SessionError::Cdp(CdpError::Timeout { method, ms })) => {
-                    return Err(SessionError::Hung { url: String::new(), message: format!("{method} within {ms} ms") });
+        for count in 1..=times {
+            for kind in ["mousePressed", "mouseReleased"] {
+                if !self.button_event(kind, x, y, button, count).await? {
+                    return Ok(());
                 }
-                Err(error) => return Err(error),
+                if kind == "mousePressed" && hold_ms > 0 {
+                    tokio::time::sleep(Duration::from_millis(hold_ms)).await;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Takes one element of the last look to another with the pointer: number, and point in the window.
+    ///
+    /// # Errors
+    /// As [`Session::press`].
+    pub async fn drag(&self, from: (u64, f64, f64), to: (u64, f64, f64)) -> Result<(), SessionError> {
+        // The browser's own drag and drop takes the pointer away from the page: its events are sent in its place.
+        if self.ask::<bool>(&self.page(), &format!("dragOver({}, {})", from.0, to.0), self.patience).await? {
+            return Ok(());
+        }
+        self.move_to(from.1, from.2).await?;
+        if !self.button_event("mousePressed", from.1, from.2, Button::Left, 1).await? {
+            return Ok(());
+        }
+        for part in 1..=5 {
+            let share = f64::from(part) / 5.0;
+            let (x, y) = (from.1 + (to.1 - from.1) * share, from.2 + (to.2 - from.2) * share);
+            let params = json!({ "type": "mouseMoved", "x": x, "y": y, "button": "left", "buttons": 1 });
+            self.page_call("Input.dispatchMouseEvent", params).await?;
+        }
+        self.button_event("mouseReleased", to.1, to.2, Button::Left, 1).await.map(|_| ())
+    }
+
+    /// Gives back whether the page is still there.
+    async fn button_event(&self, kind: &str, x: f64, y: f64, button: Button, count: u32) -> Result<bool, SessionError> {
+        let params = json!({ "type": kind, "x": x, "y": y, "button": button.word(), "clickCount": count });
+        // A page that blocks its main thread in the handler answers late or never; the wait that follows tells.
+        match self.page_call("Input.dispatchMouseEvent", params).await {
+            Ok(_) => Ok(true),
+            Err(SessionError::Cdp(error)) if error.is_page_gone() => Ok(false),
+            Err(SessionError::Cdp(CdpError::Timeout { method, ms })) => {
+                Err(SessionError::Hung { url: String::new(), message: format!("{method} within {ms} ms") })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Presses a key, with the modifiers that are held meanwhile.

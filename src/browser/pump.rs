@@ -13,7 +13,8 @@ use super::evidence::{Evidence, Note, Request};
 use super::guard::{Decision, Mode, Outgoing, Policy};
 
 /// The script that every document gets before the page's own code.
-pub(super) const PAGE_SCRIPT: &str = concat!(include_str!("page/hook.js"), "\n", include_str!("page/look.js"));
+pub(super) const PAGE_SCRIPT: &str =
+    concat!(include_str!("page/hook.js"), "\n", include_str!("page/look.js"), "\n", include_str!("page/scene.js"));
 
 /// What the pump and the session share.
 #[derive(Clone)]

@@ -337,9 +337,9 @@ pub struct Still {
     /// How long it took, in milliseconds.
     pub ms: f64,
     /// Timers of the load that did nothing, by delay and code.
-    pub(super) idle: Vec<String>,
+    pub idle: Vec<String>,
     /// Timers of the load that did something.
-    pub(super) busy: Vec<String>,
+    pub busy: Vec<String>,
 }
 
 /// An option of a list.

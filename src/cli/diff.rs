@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::engine::named_run;
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
+use crate::ui::in_one_line;
 use crate::verify::{DiffReport, diff, fixed_bugs};
 
 /// Compare the bugs of two runs
@@ -36,8 +37,14 @@ fn text(report: &DiffReport) -> String {
     let mut out = String::new();
     for bug in &report.bugs {
         let word = bug.change.to_string();
-        let _ = writeln!(out, "{word:<14}  {:<16}  {:<8}  {}", bug.fingerprint, bug.severity.to_string(), bug.location);
-        let _ = writeln!(out, "{:<14}  {}", "", bug.description);
+        let _ = writeln!(
+            out,
+            "{word:<14}  {:<16}  {:<8}  {}",
+            bug.fingerprint,
+            bug.severity.to_string(),
+            in_one_line(&bug.location)
+        );
+        let _ = writeln!(out, "{:<14}  {}", "", in_one_line(&bug.description));
         if !bug.matches.is_empty() {
             let _ = writeln!(out, "{:<14}  stands for {}", "", bug.matches.join(", "));
         }

@@ -224,6 +224,19 @@ impl EngineArgs {
         })
     }
 
+    /// What the stage of flows is entered with: flags, then the environment, then `agent-test.toml`, then the campaign.
+    ///
+    /// # Errors
+    /// When a source does not fit, or none names the application's address.
+    pub(crate) fn flow_stage(&self, context: &Context) -> Result<EnterOptions, Failure> {
+        let project = context.project();
+        let campaign = if project.has_state() { project.read()?.config() } else { Config::default() };
+        let config = resolve(self.config(None), &context.project, campaign)?;
+        let base = base_url(&config)?;
+        let webdriver = self.webdriver.clone();
+        Ok(EnterOptions { base, settings: Settings::from(config.settings), webdriver, credentials: None })
+    }
+
     /// What the flags say.
     fn config(&self, workers: Option<u32>) -> Config {
         Config {

@@ -10,6 +10,7 @@ use crate::exit::{Exit, Failure};
 use crate::maze::{RouteReport, Severity};
 use crate::route::{Route, Slugs};
 use crate::state::Project;
+use crate::ui::in_one_line;
 
 /// Explore routes by themselves, without a campaign
 ///
@@ -90,11 +91,13 @@ pub(crate) fn text(report: &RouteReport, path: &str) -> String {
         let doubt = if bug.confirmed == Some(false) { " [not confirmed]" } else { "" };
         out.push_str(&format!(
             "  {:<8}  {}{more}{doubt}\n            {}\n",
-            bug.severity, bug.location, bug.description
+            bug.severity,
+            in_one_line(&bug.location),
+            in_one_line(&bug.description)
         ));
     }
     for limit in &report.limits {
-        out.push_str(&format!("  limit     {limit}\n"));
+        out.push_str(&format!("  limit     {}\n", in_one_line(limit)));
     }
     out.push_str(&format!("  report    {path}\n"));
     out

@@ -12,6 +12,7 @@ use crate::export::{Document, ExportError, Format, Terms, export, write};
 use crate::maze::Bug;
 use crate::settings::parse_base_url;
 use crate::trace::RunFile;
+use crate::ui::in_one_line;
 use crate::verify::rebase;
 
 /// Write bugs of a run as tests that stand alone
@@ -97,7 +98,13 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     let mut missing = Vec::new();
     for left in &left_out {
-        text.push_str(&format!("{:<9}  {} ({}): {}\n", "left out", left.bug.description, left.bug.location, left.why));
+        text.push_str(&format!(
+            "{:<9}  {} ({}): {}\n",
+            "left out",
+            in_one_line(&left.bug.description),
+            in_one_line(&left.bug.location),
+            left.why
+        ));
         missing.push(row(left.bug, left.format, json!({ "description": left.bug.description, "why": left.why })));
     }
     text.push_str(&format!("{} of the run {}", counted(rows.len(), "file"), run.id));

@@ -8,6 +8,7 @@ use super::engine::named_run;
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
 use crate::maze::Bug;
+use crate::ui::in_one_line;
 use crate::verify::chosen;
 
 /// The fingerprints of bugs, and what they are made of
@@ -50,8 +51,8 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             let mut text = String::new();
             for bug in &source.run.bugs {
                 let key = bug.fingerprint_v2.as_deref().or(bug.fingerprint.as_deref()).unwrap_or("-");
-                let _ = writeln!(text, "{key:<16}  {:<8}  {}", bug.severity.to_string(), bug.location);
-                let _ = writeln!(text, "{:<16}  {}", "", bug.description);
+                let _ = writeln!(text, "{key:<16}  {:<8}  {}", bug.severity.to_string(), in_one_line(&bug.location));
+                let _ = writeln!(text, "{:<16}  {}", "", in_one_line(&bug.description));
             }
             let _ = writeln!(text, "{} in the run {}", counted(source.run.bugs.len(), "bug"), source.run.id);
             let bugs: Vec<_> = source.run.bugs.iter().map(document).collect();
@@ -75,7 +76,7 @@ fn document(bug: &Bug) -> serde_json::Value {
 
 /// Each part with the keys that it goes into.
 fn explain(bug: &Bug) -> String {
-    let mut out = format!("{}\n{}\n", bug.description, bug.location);
+    let mut out = format!("{}\n{}\n", in_one_line(&bug.description), in_one_line(&bug.location));
     let none = "-".to_owned();
     for (name, key) in [("V2", &bug.fingerprint_v2), ("V3", &bug.fingerprint_v3), ("legacy", &bug.fingerprint)] {
         let _ = writeln!(out, "  {name:<10}  {}", key.as_ref().unwrap_or(&none));
@@ -93,7 +94,7 @@ fn explain(bug: &Bug) -> String {
                 ("signal", &parts.signal, "V2 V3"),
                 ("detail", &parts.detail, "V3"),
             ] {
-                let value = if value.is_empty() { &none } else { value };
+                let value = if value.is_empty() { none.clone() } else { in_one_line(value) };
                 let _ = writeln!(out, "  {name:<10}  {value}  [{keys}]");
             }
             if bug.fingerprint_v2.as_ref().is_some_and(|key| parts.version == 2 && *key != parts.v2()) {

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::{Context, parse_route};
 use crate::exit::{Exit, Failure};
 use crate::state::{HistoryLine, LogFilter, Logged, stamp};
+use crate::ui::in_one_line;
 
 /// Show what was done to the campaign: when, by whom, what
 ///
@@ -66,8 +67,8 @@ fn table(lines: &[Logged]) -> String {
             line.seq.to_string(),
             stamp(line.at),
             line.event.to_string(),
-            one_line(&line.who.name()),
-            one_line(&about(line)),
+            in_one_line(&line.who.name()),
+            in_one_line(&about(line)),
         ]
     };
     let rows: Vec<([String; 5], bool)> = lines.iter().map(|shown| (row(&shown.line), shown.edited_before)).collect();
@@ -83,11 +84,6 @@ fn table(lines: &[Logged]) -> String {
         out.push(format!("{a:>number$}  {b:<at$}  {c:<event$}  {d:<who$}  {e}").trim_end().to_owned());
     }
     out.join("\n")
-}
-
-/// Nobody's name or words begin a line of their own.
-fn one_line(text: &str) -> String {
-    text.split(char::is_control).collect::<Vec<_>>().join(" ")
 }
 
 /// The routes, at most three by name, and the detail.

@@ -9,6 +9,7 @@ use super::signals::stop_on_signal;
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
 use crate::maze::Bug;
+use crate::ui::in_one_line;
 use crate::verify::{MinimiseOptions, MinimiseReport, Minimised, minimise};
 
 /// Shorten the traces of bugs to the steps that are needed
@@ -82,7 +83,7 @@ fn interrupted() -> Failure {
 }
 
 fn line(bug: &Minimised) -> String {
-    format!("{}: {} of {}", bug.location, bug.steps_after, counted(bug.steps_before, "step"))
+    format!("{}: {} of {}", in_one_line(&bug.location), bug.steps_after, counted(bug.steps_before, "step"))
 }
 
 /// The results for a person.
@@ -91,7 +92,7 @@ fn text(done: &[Minimised]) -> String {
     for bug in done {
         let key = bug.fingerprint_v2.as_deref().or(bug.fingerprint.as_deref()).unwrap_or("-");
         let steps = format!("{} -> {}", bug.steps_before, bug.steps_after);
-        let _ = writeln!(out, "{steps:<10}  {key:<16}  {}", bug.location);
+        let _ = writeln!(out, "{steps:<10}  {key:<16}  {}", in_one_line(&bug.location));
         let mut say = |line: &str| {
             let _ = writeln!(out, "{:<10}  {line}", "");
         };

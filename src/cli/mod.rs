@@ -2,6 +2,7 @@
 
 mod add;
 mod block;
+mod cache;
 mod check;
 mod claim;
 mod complete;
@@ -17,12 +18,15 @@ mod explore;
 mod export;
 mod fail;
 mod fingerprint;
+mod flow;
 mod guard;
+mod heal;
 mod heartbeat;
 mod hold_driver;
 mod init;
 mod log;
 mod man;
+mod mcp;
 mod minimise;
 mod model;
 mod progress;
@@ -41,6 +45,7 @@ mod status;
 mod unblock;
 mod undo;
 mod verify;
+mod vrt;
 
 use clap::{Parser, Subcommand};
 
@@ -68,6 +73,8 @@ enum Command {
     Add(add::Args),
     /// Stop the campaign with a reason
     Block(block::Args),
+    #[command(subcommand)]
+    Cache(cache::Command),
     /// Tell what is wrong with the campaign's files, or repair it
     Check(check::Args),
     /// Take routes under a lease, so that no other worker does them
@@ -87,8 +94,10 @@ enum Command {
     /// Note that a route could not be tested
     Fail(fail::Args),
     Fingerprint(fingerprint::Args),
+    Flow(Box<flow::Args>),
     #[command(name = "__guard", hide = true)]
     Guard(guard::Args),
+    Heal(Box<heal::Args>),
     /// Lengthen a lease
     Heartbeat(heartbeat::Args),
     #[command(name = "__hold-driver", hide = true)]
@@ -97,6 +106,7 @@ enum Command {
     Init(Box<init::Args>),
     Log(log::Args),
     Man(man::Args),
+    Mcp(Box<mcp::Args>),
     /// Give a lease back
     Release(release::Args),
     Report(report::Args),
@@ -120,12 +130,14 @@ enum Command {
     Unblock(unblock::Args),
     Undo(undo::Args),
     Verify(Box<verify::Args>),
+    Vrt(vrt::Args),
 }
 
 fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Add(args) => add::run(context, args),
         Command::Block(args) => block::run(context, args),
+        Command::Cache(command) => cache::run(context, command),
         Command::Check(args) => check::run(context, args),
         Command::Claim(args) => claim::run(context, args),
         Command::Complete(args) => complete::run(context, args),
@@ -139,12 +151,15 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Export(args) => export::run(context, args),
         Command::Fail(args) => fail::run(context, args),
         Command::Fingerprint(args) => fingerprint::run(context, args),
+        Command::Flow(args) => flow::run(context, *args),
         Command::Guard(args) => guard::run(&args),
+        Command::Heal(args) => heal::run(context, *args),
         Command::Heartbeat(args) => heartbeat::run(context, args),
         Command::HoldDriver(args) => hold_driver::run(context, args),
         Command::Init(args) => init::run(context, *args),
         Command::Log(args) => log::run(context, args),
         Command::Man(args) => man::run(context, args),
+        Command::Mcp(args) => mcp::run(context, *args),
         Command::Release(args) => release::run(context, args),
         Command::Report(args) => report::run(context, args),
         Command::Requeue(args) => requeue::run(context, args),
@@ -160,6 +175,7 @@ fn dispatch(context: &Context, command: Command) -> Result<Exit, Failure> {
         Command::Unblock(args) => unblock::run(context, args),
         Command::Undo(args) => undo::run(context, args),
         Command::Verify(args) => verify::run(context, *args),
+        Command::Vrt(args) => vrt::run(context, args),
     }
 }
 

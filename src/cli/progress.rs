@@ -133,6 +133,13 @@ impl Progress {
                 inner.overall.inc(1);
                 self.say(&inner, &format!("replayed     {flow} ({})", super::counted(*steps, "step")));
             }
+            EventKind::StepOwned { flow, step, owner } => {
+                self.ui.detail(format!("{flow}: step {step} is with the {owner}"));
+            }
+            EventKind::FlowDone { flow, outcome } => {
+                inner.overall.inc(1);
+                self.say(&inner, &format!("{outcome:<12} {flow}"));
+            }
             EventKind::ScreenLooked { .. } | EventKind::StepDone { .. } => {}
         }
     }

@@ -16,6 +16,7 @@ use crate::replay::Stage;
 use crate::settings::ModelSettings;
 use crate::store::Clock;
 use crate::trace::RunFile;
+use crate::ui::in_one_line;
 use crate::verify::{ModelHealer, Rerun, VerifyError, play_plan, rerun};
 
 /// Play a recorded run again, exactly as it was recorded
@@ -137,11 +138,16 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         done.silent.len(),
     );
     for bug in &done.run.bugs {
-        text.push_str(&format!("  {:<8}  {}\n            {}\n", bug.severity, bug.location, bug.description));
+        text.push_str(&format!(
+            "  {:<8}  {}\n            {}\n",
+            bug.severity,
+            in_one_line(&bug.location),
+            in_one_line(&bug.description)
+        ));
     }
     for (location, outcome) in &done.silent {
         let why = outcome.why().map(|why| format!(": {why}")).unwrap_or_default();
-        text.push_str(&format!("  {:<8}  {location}{why}\n", outcome.word()));
+        text.push_str(&format!("  {:<8}  {location}{why}\n", outcome.word(), location = in_one_line(location)));
     }
     for (flow, why) in &done.stopped {
         text.push_str(&format!("  {:<8}  {flow}: {why}\n", "stopped"));

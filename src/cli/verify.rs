@@ -13,6 +13,7 @@ use super::signals::stop_on_signal;
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
 use crate::settings::parse_base_url;
+use crate::ui::in_one_line;
 use crate::verify::{BugVerdict, ModelHealer, Verdict, VerifyOptions, VerifyReport, keep_report, proposals_of, verify};
 
 /// Play the traces of bugs again and say what became of each
@@ -135,10 +136,10 @@ fn text(report: &VerifyReport) -> String {
             Verdict::Fixed | Verdict::Healed => format!("clean {} of {tries}", bug.clean),
             _ => format!("fired {} of {tries}", bug.fired),
         };
-        let _ = writeln!(out, "{:<12}  {key:<16}  {told:<14}  {}", bug.verdict.to_string(), bug.location);
-        let _ = writeln!(out, "{:<12}  {}", "", bug.description);
+        let _ = writeln!(out, "{:<12}  {key:<16}  {told:<14}  {}", bug.verdict.to_string(), in_one_line(&bug.location));
+        let _ = writeln!(out, "{:<12}  {}", "", in_one_line(&bug.description));
         for line in notes(bug) {
-            let _ = writeln!(out, "{:<12}  {line}", "");
+            let _ = writeln!(out, "{:<12}  {}", "", in_one_line(&line));
         }
     }
     let count = |verdict: &Verdict| report.bugs.iter().filter(|bug| bug.verdict == *verdict).count();

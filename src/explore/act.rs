@@ -96,7 +96,7 @@ impl Walker<'_> {
             Some(element),
             match &action {
                 Action::Fill(text) | Action::Choose(text) => Some(text.clone()),
-                Action::Key(_) => Some("Enter".to_owned()),
+                Action::Press(_) => Some("Enter".to_owned()),
                 _ => None,
             },
             started,

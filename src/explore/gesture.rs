@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::browser::{Chord, Element, Gesture};
+use crate::browser::{Chord, Element, HOLD_MS};
 use crate::replay::Action;
 use crate::trace::Tool;
 
@@ -30,10 +30,10 @@ impl Way {
     pub fn action(&self) -> Option<(Action, Tool)> {
         Some(match self {
             Self::Usual => return None,
-            Self::Twice => (Action::Press(Gesture::Twice), Tool::DoubleClick),
-            Self::Right => (Action::Press(Gesture::Right), Tool::RightClick),
-            Self::Held => (Action::Press(Gesture::Held), Tool::Hold),
-            Self::Enter => (Action::Key(Chord::enter()), Tool::Press),
+            Self::Twice => (Action::DoubleClick, Tool::DoubleClick),
+            Self::Right => (Action::SecondaryClick, Tool::RightClick),
+            Self::Held => (Action::LongPress(HOLD_MS), Tool::Hold),
+            Self::Enter => (Action::Press(Chord::enter()), Tool::Press),
             Self::Option(label) => (Action::Choose(label.clone()), Tool::Select),
         })
     }

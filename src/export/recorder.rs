@@ -11,7 +11,7 @@ use super::check::{self, Check};
 use super::place::known_role;
 use super::steps::{Terms, Value, playable, value};
 use super::text::line;
-use crate::browser::HOLD;
+use crate::browser::HOLD_MS;
 use crate::maze::{Bug, BugKind};
 use crate::replay::is_destructive;
 use crate::trace::{Locator, RunFile, StepStatus, Tool, TraceStep};
@@ -207,7 +207,7 @@ fn write_step(
             match step.tool {
                 Tool::DoubleClick => click["type"] = json!("doubleClick"),
                 Tool::RightClick => click["button"] = json!("secondary"),
-                _ => click["duration"] = json!(HOLD.as_millis()),
+                _ => click["duration"] = json!(HOLD_MS),
             }
             steps.push(moves(place.put(click)));
         }

@@ -30,6 +30,7 @@ pub(super) async fn ask(
         "instructions": prompt.system,
         "question": prompt.user,
         "schema": schema,
+        "pictures": prompt.pictures.iter().map(|data| json!({ "contentType": "image/png", "base64": data })).collect::<Vec<_>>(),
     });
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).process_group(0);
@@ -93,7 +94,7 @@ mod tests {
     use super::*;
 
     async fn told(command: &str, limit: Duration) -> Result<String, String> {
-        let prompt = Prompt { system: "s".into(), user: "u".into() };
+        let prompt = Prompt { system: "s".into(), user: "u".into(), pictures: Vec::new() };
         ask(command, "p", &prompt, &json!({ "type": "object" }), limit).await
     }
 

@@ -91,7 +91,8 @@ impl Budget {
         let sum = |of: fn(&CallRecord) -> Option<u64>| account.ledger.iter().filter_map(of).sum();
         ModelUse {
             calls: account.started,
-            cost_usd: account.ledger.iter().map(|call| call.cost_usd).sum(),
+            // The sum of nothing is minus zero.
+            cost_usd: account.ledger.iter().map(|call| call.cost_usd).sum::<Option<f64>>().map(|usd| usd + 0.0),
             prompt_tokens: sum(|call| call.prompt_tokens),
             answer_tokens: sum(|call| call.answer_tokens),
             ledger: account.ledger.clone(),

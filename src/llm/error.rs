@@ -42,6 +42,17 @@ pub enum LlmError {
         /// The budget.
         budget: f64,
     },
+    /// A price that is none.
+    #[error("the price of {model} is {price}, which is no price")]
+    BadPrice {
+        /// The model.
+        model: String,
+        /// The price.
+        price: f64,
+    },
+    /// A list of prices cannot be used.
+    #[error("the list of prices cannot be used: {0}")]
+    PriceList(String),
     /// The provider does not serve this request: a wrong key, an unknown model, a request it cannot read.
     #[error("{model} refuses the request ({status}): {message}")]
     Refused {
@@ -117,6 +128,9 @@ impl Explain for LlmError {
                 "set prompt_usd_per_million and answer_usd_per_million below [model] in `agent-test.toml` (0 when it is free)"
                     .to_owned()
             }
+            Self::BadPrice { .. } | Self::PriceList(_) => {
+                "name prices of 0 or more USD for a million tokens; a variable price cannot be kept within a budget".to_owned()
+            }
             Self::Refused { .. } => "check the model's name and its key".to_owned(),
             Self::Unreachable { .. } | Self::WrongAnswer { .. } => "try again later, or name another model".to_owned(),
             Self::Agent { .. } => {
@@ -133,6 +147,8 @@ impl Explain for LlmError {
             Self::BadUrl { .. } => "bad_model_url",
             Self::NoKey { .. } => "no_model_key",
             Self::NoPrice { .. } => "no_model_price",
+            Self::BadPrice { .. } => "bad_model_price",
+            Self::PriceList(_) => "bad_price_list",
             Self::Refused { .. } => "model_refused",
             Self::Unreachable { .. } => "model_unreachable",
             Self::WrongAnswer { .. } => "model_wrong_answer",

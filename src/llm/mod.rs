@@ -25,6 +25,7 @@ mod error;
 mod http;
 mod model;
 mod name;
+mod price_list;
 mod question;
 mod wire;
 
@@ -32,4 +33,5 @@ pub use budget::{Budget, CallRecord, ModelUse};
 pub use error::LlmError;
 pub use model::{Answer, Model, ModelOptions};
 pub use name::{ModelName, Prices, Provider};
+pub use price_list::PriceList;
 pub use question::Question;

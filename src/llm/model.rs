@@ -79,6 +79,8 @@ pub struct Answer<T> {
     pub calls: u32,
     /// USD; none: not known.
     pub cost_usd: Option<f64>,
+    /// Tokens of questions and answers, as far as they were counted.
+    pub tokens: u64,
 }
 
 impl Model {
@@ -105,7 +107,10 @@ impl Model {
             (None, Some(name)) => {
                 let name: ModelName = name.parse()?;
                 let label = name.to_string();
-                let key = crate::env::get(name.provider.key_variable()).map(|key| key.trim().to_owned());
+                let own = name.provider == Provider::OpenAiCompatible;
+                let key = crate::env::get(name.provider.key_variable())
+                    .or_else(|| crate::env::get(crate::env::VLMKIT_HEAL_BASEURL_KEY).filter(|_| own));
+                let key = key.map(|key| key.trim().to_owned());
                 let base = address(&name, options.url, key.is_some())?;
                 if key.is_none() && name.provider != Provider::OpenAiCompatible {
                     return Err(LlmError::NoKey { model: label, variable: name.provider.key_variable() });
@@ -118,6 +123,13 @@ impl Model {
                 (label, Speaker::Provider { name, base, key, client }, options.prices)
             }
         };
+        if let Some(price) = prices
+            .into_iter()
+            .flat_map(|prices| [prices.prompt, prices.answer])
+            .find(|price| !price.is_finite() || *price < 0.0)
+        {
+            return Err(LlmError::BadPrice { model: label, price });
+        }
         if let (Some(budget), None) = (options.budget_usd, prices) {
             return Err(LlmError::NoPrice { model: label, budget });
         }
@@ -154,12 +166,15 @@ impl Model {
             .into_root_schema_for::<T>()
             .to_value();
         let mut wrong = None;
-        let mut taken = Taken { calls: 0, cost_usd: Some(0.0) };
+        let mut taken = Taken { calls: 0, cost_usd: Some(0.0), tokens: 0 };
         for _ in 0..2 {
             let prompt = question.prompt(&self.0.ids.token(), &schema, wrong.as_deref());
             let text = self.say(question.purpose, &prompt, &schema, &mut taken).await?;
             match parse::<T>(&text).and_then(|value| check(&value).map(|()| value)) {
-                Ok(value) => return Ok(Answer { value, calls: taken.calls, cost_usd: taken.cost_usd }),
+                Ok(value) => {
+                    let Taken { calls, cost_usd, tokens } = taken;
+                    return Ok(Answer { value, calls, cost_usd, tokens });
+                }
                 Err(problem) => wrong = Some(problem),
             }
         }
@@ -183,6 +198,9 @@ impl Model {
             let ended = inner.once(purpose, prompt, schema).await;
             let (cost, message) = inner.settle(purpose, reserved, began, &ended);
             taken.add(cost);
+            if let Ended::Said(said) = &ended {
+                taken.tokens += said.prompt_tokens.unwrap_or(0) + said.answer_tokens.unwrap_or(0);
+            }
             match ended {
                 Ended::Said(said) => return Ok(said.text),
                 Ended::Program(problem) => return Err(LlmError::Agent { problem }),
@@ -207,6 +225,7 @@ impl Model {
 struct Taken {
     calls: u32,
     cost_usd: Option<f64>,
+    tokens: u64,
 }
 
 impl Taken {

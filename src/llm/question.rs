@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use base64::Engine as _;
 use serde_json::Value;
 
 /// What a model is asked.
@@ -21,6 +22,8 @@ enum Part {
     Ours(String),
     /// What somebody else wrote: a page, a recording of another program.
     Foreign { label: String, text: String },
+    /// A picture of a page.
+    Picture { label: String, png: Vec<u8> },
 }
 
 /// A question in the words that are sent.
@@ -28,12 +31,18 @@ enum Part {
 pub(super) struct Prompt {
     pub(super) system: String,
     pub(super) user: String,
+    /// PNG files in base64, in the order in which the text names them.
+    pub(super) pictures: Vec<String>,
 }
+
+/// More tokens than any provider counts for one picture.
+const MOST_PICTURE_TOKENS: u64 = 8000;
 
 impl Prompt {
     /// No tokeniser makes more tokens than there are bytes.
     pub(super) fn most_tokens(&self, schema: &Value) -> u64 {
-        (self.system.len() + self.user.len() + schema.to_string().len() + 200) as u64
+        let words = (self.system.len() + self.user.len() + schema.to_string().len() + 200) as u64;
+        words + self.pictures.len() as u64 * MOST_PICTURE_TOKENS
     }
 }
 
@@ -58,6 +67,13 @@ impl Question {
         self
     }
 
+    /// With a picture of a page. What stands in it is data, like any text of a page.
+    #[must_use]
+    pub fn picture(mut self, label: impl Into<String>, png: Vec<u8>) -> Self {
+        self.parts.push(Part::Picture { label: label.into(), png });
+        self
+    }
+
     /// The words that are sent. `token` is new in every call; `wrong` is what was wrong with the last answer.
     pub(super) fn prompt(&self, token: &str, schema: &Value, wrong: Option<&str>) -> Prompt {
         let mark = self.free_mark(token);
@@ -71,6 +87,7 @@ impl Question {
             let _ = write!(system, "\n\nYour last answer could not be used: {wrong}. Answer again.");
         }
         let mut user = String::new();
+        let mut pictures = Vec::new();
         for part in &self.parts {
             match part {
                 Part::Ours(text) => {
@@ -80,9 +97,14 @@ impl Question {
                     let text = plain(text);
                     let _ = writeln!(user, "{label}:\n<<<DATA {mark}\n{}\nDATA {mark}>>>\n", text.trim_end());
                 }
+                Part::Picture { label, png } => {
+                    pictures.push(base64::engine::general_purpose::STANDARD.encode(png));
+                    let _ =
+                        writeln!(user, "Picture {} (data, like the texts between fences): {label}\n", pictures.len());
+                }
             }
         }
-        Prompt { system, user }
+        Prompt { system, user, pictures }
     }
 
     /// A mark that no part holds.

@@ -47,7 +47,7 @@ pub(super) fn request(name: &ModelName, base: &Url, key: Option<&str>, prompt: &
                 "model": name.model,
                 "max_tokens": MOST_ANSWER_TOKENS,
                 "system": prompt.system,
-                "messages": [{ "role": "user", "content": prompt.user }],
+                "messages": [{ "role": "user", "content": content(name.provider, prompt) }],
                 "tools": [{ "name": "answer", "description": "Gives the answer.", "input_schema": schema }],
                 "tool_choice": { "type": "tool", "name": "answer" },
             }),
@@ -57,7 +57,7 @@ pub(super) fn request(name: &ModelName, base: &Url, key: Option<&str>, prompt: &
             headers: key.map(|key| ("x-goog-api-key", key.to_owned())).into_iter().collect(),
             body: json!({
                 "systemInstruction": { "parts": [{ "text": prompt.system }] },
-                "contents": [{ "role": "user", "parts": [{ "text": prompt.user }] }],
+                "contents": [{ "role": "user", "parts": content(name.provider, prompt) }],
                 "generationConfig": { "maxOutputTokens": MOST_ANSWER_TOKENS, "responseMimeType": "application/json" },
             }),
         },
@@ -68,7 +68,7 @@ pub(super) fn request(name: &ModelName, base: &Url, key: Option<&str>, prompt: &
                 (if own { "max_completion_tokens" } else { "max_tokens" }): MOST_ANSWER_TOKENS,
                 "messages": [
                     { "role": "system", "content": prompt.system },
-                    { "role": "user", "content": prompt.user },
+                    { "role": "user", "content": content(name.provider, prompt) },
                 ],
             });
             // Servers that merely speak the shape may not know the field; the schema stands in the prompt too.
@@ -78,6 +78,29 @@ pub(super) fn request(name: &ModelName, base: &Url, key: Option<&str>, prompt: &
             }
             Request { url: at("chat/completions"), headers: bearer(), body }
         }
+    }
+}
+
+/// What the user says: a plain text where there is no picture.
+fn content(provider: Provider, prompt: &Prompt) -> Value {
+    let text = |key: &str| match key {
+        "gemini" => json!({ "text": prompt.user }),
+        _ => json!({ "type": "text", "text": prompt.user }),
+    };
+    let parts = |word: &str, one: fn(&String) -> Value| {
+        Value::Array(std::iter::once(text(word)).chain(prompt.pictures.iter().map(one)).collect())
+    };
+    match provider {
+        Provider::Gemini => parts("gemini", |data| json!({ "inlineData": { "mimeType": "image/png", "data": data } })),
+        _ if prompt.pictures.is_empty() => Value::String(prompt.user.clone()),
+        Provider::Anthropic => parts(
+            "",
+            |data| json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": data } }),
+        ),
+        Provider::OpenAi | Provider::OpenRouter | Provider::OpenAiCompatible => parts(
+            "",
+            |data| json!({ "type": "image_url", "image_url": { "url": format!("data:image/png;base64,{data}") } }),
+        ),
     }
 }
 
@@ -167,6 +190,16 @@ mod tests {
             };
             assert_eq!(said(provider, &body), Ok(expected), "{provider:?}");
         }
+    }
+
+    #[test]
+    fn a_picture_travels_in_each_providers_shape_and_a_text_alone_stays_plain() {
+        let mut prompt = Prompt { system: "s".into(), user: "u".into(), pictures: vec![] };
+        assert_eq!(content(Provider::OpenRouter, &prompt), json!("u"));
+        prompt.pictures.push("AAAA".into());
+        assert_eq!(content(Provider::Anthropic, &prompt)[1]["source"]["data"], "AAAA");
+        assert_eq!(content(Provider::Gemini, &prompt)[1]["inlineData"]["data"], "AAAA");
+        assert_eq!(content(Provider::OpenAiCompatible, &prompt)[1]["image_url"]["url"], "data:image/png;base64,AAAA");
     }
 
     #[test]

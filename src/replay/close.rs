@@ -2,7 +2,7 @@
 
 use super::perform::{Action, Performed, Target, Terms, perform};
 use super::reading::{closes, reads_destructive};
-use crate::browser::{Chord, Element, Gesture, Look, Mode, Session, SessionError};
+use crate::browser::{Chord, Element, Look, Mode, Session, SessionError};
 use crate::trace::page_key;
 
 /// Words of a control that only takes note of what a dialog says.
@@ -71,7 +71,7 @@ async fn close_top(session: &Session, look: Look, terms: Terms) -> Result<(Look,
     if let (Some(x), Some(y)) = (point.x, point.y) {
         let mark = session.evidence().mark();
         session.move_to(x, y).await?;
-        session.press_button(x, y, Gesture::Once).await?;
+        session.press_button(x, y).await?;
         session.still(mark, terms.cap_ms).await?;
         look = session.look(terms.nodes).await?;
     }

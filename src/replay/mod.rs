@@ -21,7 +21,7 @@ pub use heal::{Healer, Healing, Miss, guard, shares_a_word};
 pub use login::{Credentials, LoggedIn, is_login_address, log_in, redact, redact_value};
 pub use outcome::{Outcome, is_explained, outcome};
 pub use perform::{Action, Effect, Performed, Target, Terms, open, perform, scroll_to};
-pub use play::{Played, Player, Stepped, is_destructive, play};
+pub use play::{Played, Player, Stepped, is_destructive, play, uploads};
 pub use reading::{closes, confirms, ends_session, reads_destructive};
 pub use stage::{Opened, Stage, StageError, login_variables};
 pub use witness::{Ask, End, Sight, Witness, judge, stops, witness, witness_healing};

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::browser::journal;
-use crate::browser::{CdpError, Chord, Gesture, Look, Mark, Mode, Note, Session, SessionError, Since, Still, Tally};
+use crate::browser::{
+    Button, CdpError, Chord, Look, Mark, Mode, Note, Point, Session, SessionError, Since, Still, Tally,
+};
 use crate::trace::Locator;
 
 /// What is done.
@@ -14,8 +16,6 @@ use crate::trace::Locator;
 pub enum Action {
     /// The pointer goes there, presses and releases.
     Click,
-    /// The same in another way: twice, with the right button, for longer.
-    Press(Gesture),
     /// The pointer goes there and stays.
     Hover,
     /// The element takes the focus, without a press (choosers that would open a native window).
@@ -27,7 +27,17 @@ pub enum Action {
     /// These files are given to a file field.
     Upload(Vec<PathBuf>),
     /// The element takes the focus, and a key is pressed.
-    Key(Chord),
+    Press(Chord),
+    /// The pointer goes there and presses twice.
+    DoubleClick,
+    /// The pointer goes there and presses with its secondary button.
+    SecondaryClick,
+    /// The pointer goes there and holds the button for so many milliseconds.
+    LongPress(u64),
+    /// The pointer takes it to another element of the last look, and lets go there.
+    Drag(u64),
+    /// What it stands in is scrolled by so many CSS pixels, to the right and down.
+    Scroll(i64, i64),
 }
 
 /// What it is done to.
@@ -46,7 +56,7 @@ pub struct Terms {
     pub mode: Mode,
     /// The screen may take this long to be still, in milliseconds.
     pub cap_ms: u64,
-    /// A look reads so many nodes at most.
+    /// A look reads so many nodes at most; 0: no look is taken afterwards, because the caller takes a scene.
     pub nodes: u64,
 }
 
@@ -179,8 +189,22 @@ pub async fn perform(
     }
     session.move_to(x, y).await?;
     let before = session.tally().await?;
-    let gesture = if let Action::Press(gesture) = action { *gesture } else { Gesture::Once };
-    match session.press_button(x, y, gesture).await {
+    let pressed = match action {
+        Action::DoubleClick => session.press(x, y, Button::Left, 2, 0).await,
+        Action::SecondaryClick => session.press(x, y, Button::Right, 1, 0).await,
+        Action::LongPress(ms) => session.press(x, y, Button::Left, 1, *ms).await,
+        Action::Drag(to) => match session.point(*to).await? {
+            Point { x: Some(to_x), y: Some(to_y), .. } => {
+                // Bringing the end into view may have moved the beginning.
+                let from = session.point(uid).await?;
+                let (from_x, from_y) = (from.x.unwrap_or(x), from.y.unwrap_or(y));
+                session.drag((uid, from_x, from_y), (*to, to_x, to_y)).await
+            }
+            _ => return Ok(Performed::Unreachable),
+        },
+        _ => session.press_button(x, y).await,
+    };
+    match pressed {
         Ok(()) => {}
         Err(SessionError::Hung { message, .. }) => return hung(session, mark, before, message).await,
         Err(error) => return Err(error),
@@ -203,13 +227,19 @@ async fn without_pointer(
 ) -> Result<Option<(Option<String>, Tally)>, SessionError> {
     let focus = format!("window[Symbol.for('agent-test')].element({uid})?.focus()");
     let before = match action {
-        Action::Focus | Action::Choose(_) | Action::Upload(_) | Action::Key(_) => session.tally().await?,
+        Action::Focus | Action::Choose(_) | Action::Upload(_) | Action::Press(_) | Action::Scroll(..) => {
+            session.tally().await?
+        }
         _ => return Ok(None),
     };
     let refused = match action {
         Action::Choose(value) => session.choose(uid, value).await?,
         Action::Upload(files) => session.give_files(uid, files).await?,
-        Action::Key(chord) => {
+        Action::Scroll(dx, dy) => match session.scroll_by(uid, *dx, *dy).await? {
+            (0, 0) => Some("it does not scroll any further".to_owned()),
+            _ => None,
+        },
+        Action::Press(chord) => {
             let _: Value = session.evaluate(&focus).await?;
             session.press_key(chord).await?;
             None
@@ -236,7 +266,8 @@ async fn settle(
     };
     let looked = async {
         let after = session.tally().await?;
-        Ok::<_, SessionError>((after, session.look(terms.nodes).await?))
+        let look = if terms.nodes == 0 { Look::default() } else { session.look(terms.nodes).await? };
+        Ok::<_, SessionError>((after, look))
     };
     match looked.await {
         Ok((after, look)) => {
@@ -292,7 +323,7 @@ pub async fn open(session: &Session, url: &Url, terms: Terms) -> Result<Effect, 
         }
         Err(error) => return Err(error),
     };
-    let looked = session.look(terms.nodes).await;
+    let looked = if terms.nodes == 0 { Ok(Look::default()) } else { session.look(terms.nodes).await };
     let look = match looked {
         // Nothing is there yet: an application that draws itself a moment after it has loaded is given that moment.
         Ok(look) if is_empty(&look) && session.changed(EMPTY_MS).await.unwrap_or(false) => {

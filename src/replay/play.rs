@@ -7,7 +7,7 @@ use super::heal::{Healer, Healing, Miss, guard};
 use super::oracle::{self, Finding};
 use super::perform::{Action, Effect, Performed, Target, Terms, open, perform, scroll_to};
 use super::stage::Stage;
-use crate::browser::{Chord, Gesture, Look, Mode, Session, SessionError, words};
+use crate::browser::{Chord, HOLD_MS, Look, Mode, Session, SessionError, words};
 use crate::trace::bounds::{may_open, may_type, may_upload};
 use crate::trace::{Locator, StepStatus, Tool, TraceStep};
 use serde_json::{Value, json};
@@ -208,10 +208,10 @@ impl<'a> Player<'a> {
             (Tool::Select | Tool::Upload, None) => Action::Focus,
             (Tool::Select, Some(value)) => Action::Choose(value),
             (Tool::Upload, Some(value)) => Action::Upload(uploads(&self.files, &value)?),
-            (Tool::DoubleClick, _) => Action::Press(Gesture::Twice),
-            (Tool::RightClick, _) => Action::Press(Gesture::Right),
-            (Tool::Hold, _) => Action::Press(Gesture::Held),
-            (Tool::Press, value) => Action::Key(Chord::parse(value.as_deref().unwrap_or("Escape"))?),
+            (Tool::DoubleClick, _) => Action::DoubleClick,
+            (Tool::RightClick, _) => Action::SecondaryClick,
+            (Tool::Hold, _) => Action::LongPress(HOLD_MS),
+            (Tool::Press, value) => Action::Press(Chord::parse(value.as_deref().unwrap_or("Escape"))?),
             _ => Action::Click,
         })
     }
@@ -301,7 +301,10 @@ impl<'a> Player<'a> {
 
 /// The files of an upload: a path, or several as a JSON list, below a directory. A trace may come from anywhere; it gives
 /// away no other file.
-fn uploads(directory: &Path, value: &str) -> Result<Vec<PathBuf>, String> {
+///
+/// # Errors
+/// Why it must not be given, for people.
+pub fn uploads(directory: &Path, value: &str) -> Result<Vec<PathBuf>, String> {
     let names = may_upload(value)?;
     let mut files = Vec::new();
     for name in names {

@@ -2,6 +2,8 @@
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
+use crate::ui::is_invisible;
+
 /// Longest text in a heading or a table cell, in characters.
 pub(super) const HEADING_LIMIT: usize = 200;
 /// Longest text in a paragraph or list item, in characters.
@@ -19,12 +21,6 @@ pub(super) fn one_line(text: &str, limit: usize) -> String {
     }
     let cut: String = visible.chars().take(limit).collect();
     format!("{}… ({} characters)", cut.trim_end(), text.chars().count())
-}
-
-/// Control characters, and marks that turn the direction of the text around them.
-fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// The text as Markdown that shows exactly its characters, in a paragraph, heading, list item or table cell.

@@ -11,6 +11,7 @@
 //! * a screenshot is named by a plain file name in its route's folder; any other name is reported, never opened.
 
 mod aggregate;
+mod cases;
 mod error;
 mod final_md;
 mod html;
@@ -23,6 +24,7 @@ mod route_md;
 mod tally;
 
 pub use aggregate::{Aggregate, BugGroup, RoutePart, Totals};
+pub use cases::{Case, CaseEnd, junit_of_cases};
 pub use error::ReportError;
 pub use final_md::final_markdown;
 pub use html::{EMBED_LIMIT_BYTES, final_html};

@@ -792,6 +792,8 @@
     searchbox: 'input, [role=searchbox]', combobox: 'select, input, button, [role=combobox]', spinbutton: 'input, [role=spinbutton]', slider: 'input, [role=slider]', option: 'option, [role=option]',
   };
 
+  api.parts = { visible, identify, squash, cssOf, chainOf, labelTextOf, rectsOf, TEST_IDS };
+
   // Finds an element by a recorded locator: rungs from the top, one is used only when exactly one visible element fits.
   api.find = (locator) => {
     const memo = new Map();

@@ -1,0 +1,269 @@
+//! `cache`: the recordings of goal steps.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{Context, counted};
+use crate::exit::{Exit, Failure};
+use crate::flow::cache::{difference, entry, explain, keys_of, named, orphans, rows, text};
+use crate::flow::recording::{CacheStore, Entry};
+use crate::flow::{FlowError, Secrets, load};
+
+/// Look at the recordings of goal steps, and look after them
+///
+/// Nothing is ever deleted: what is taken away lies in quarantine, and `cache undo` brings it back.
+#[derive(clap::Subcommand, Debug)]
+pub(crate) enum Command {
+    /// List the recordings
+    Ls,
+    /// Count them
+    Stats,
+    /// Show what a recording does and what proves its end
+    Show {
+        /// The recording: its key, or how it begins
+        #[arg(value_name = "KEY")]
+        key: String,
+    },
+    /// Show what a proposal, or what lies in quarantine, does otherwise than the recording
+    Diff {
+        /// The recording: its key, or how it begins
+        #[arg(value_name = "KEY")]
+        key: String,
+    },
+    /// Say of every goal step of these flows whether it would replay, and why not
+    Explain {
+        /// Flow files, or directories of them
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Put recordings that belong to no step of these flows into quarantine
+    Prune {
+        /// All flow files, or directories of them
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+        /// Only say which
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Let a step take over the recording that it had before its words, its file or its name changed
+    Rekey {
+        /// The recording: its key, or how it begins
+        #[arg(value_name = "KEY")]
+        key: String,
+        /// The flow file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Number of the step in it, from 1
+        #[arg(value_name = "STEP")]
+        step: usize,
+    },
+    /// Take proposals that a run in CI wrote into the recordings
+    Apply {
+        /// The proposals: their keys, or how they begin (default: all)
+        #[arg(value_name = "KEY")]
+        keys: Vec<String>,
+    },
+    /// Bring a recording back that was put into quarantine
+    Undo {
+        /// The recording: its key, or how it begins (default: list what is in quarantine)
+        #[arg(value_name = "KEY")]
+        key: Option<String>,
+    },
+    /// Put all recordings into quarantine
+    Clear,
+}
+
+pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> {
+    let store = CacheStore::new(&context.project);
+    let now = context.clock.now();
+    let flows =
+        |files: &[PathBuf]| load(&context.project, &files.iter().map(|file| context.file(file)).collect::<Vec<_>>());
+    let no_params = BTreeMap::new();
+    match command {
+        Command::Ls => {
+            let rows = rows(&store)?;
+            let lines: Vec<String> = rows
+                .iter()
+                .map(|row| {
+                    let age =
+                        row.created_at.map_or_else(|| "-".to_owned(), |at| format!("{} d", (now - at).num_days()));
+                    let problem = row.problem.as_ref().map(|why| format!("  ({why})")).unwrap_or_default();
+                    format!(
+                        "{}  {:>5}  {:>2} actions  {}  {}  {}{problem}",
+                        &row.key[..12],
+                        age,
+                        row.actions,
+                        row.target,
+                        row.test,
+                        row.instruction
+                    )
+                })
+                .collect();
+            let lines = if lines.is_empty() { "no recordings".to_owned() } else { lines.join("\n") };
+            context.answer(json!({ "recordings": rows }), lines)
+        }
+        Command::Stats => {
+            let rows = rows(&store)?;
+            let bytes: usize = rows.iter().map(|row| row.bytes).sum();
+            let healed: usize = rows.iter().map(|row| row.healed).sum();
+            let (quarantined, proposed) = (store.quarantined()?.len(), store.proposed()?.len());
+            let text = format!(
+                "{}, {bytes} bytes\n{healed} healed since they were recorded\n{quarantined} in quarantine, {} waiting",
+                counted(rows.len(), "recording"),
+                counted(proposed, "proposal")
+            );
+            let drifting: Vec<_> = rows
+                .iter()
+                .filter(|row| row.healed > 0)
+                .map(|row| json!({ "key": row.key, "healed": row.healed }))
+                .collect();
+            context.answer(json!({ "recordings": rows.len(), "bytes": bytes, "healed": healed, "drifting": drifting, "quarantined": quarantined, "proposed": proposed }), text)
+        }
+        Command::Show { key } => {
+            let key = named(&store.keys()?, &key)?;
+            let entry = entry(&store, &key)?;
+            context.answer(json!({ "key": key, "recording": entry }), text(&entry))
+        }
+        Command::Diff { key } => {
+            let kept = store.quarantined()?;
+            let keys: Vec<String> = [store.proposed()?, kept.iter().map(|kept| kept.key.clone()).collect()].concat();
+            let mut keys = keys;
+            keys.sort();
+            keys.dedup();
+            let key = named(&keys, &key)?;
+            let now = entry(&store, &key).ok();
+            let (title, lines) = match (store.proposal(&key)?, now) {
+                (Some(proposal), Some(now)) => ("proposal", difference(&now, &proposal)),
+                (Some(proposal), None) => ("proposal", difference(&empty(&proposal), &proposal)),
+                (None, now) => {
+                    let old = kept
+                        .iter()
+                        .find(|kept| kept.key == key)
+                        .map(|kept| Entry::parse_for_people(kept.content.as_bytes()));
+                    match (old, now) {
+                        (Some(Ok(old)), Some(now)) => ("quarantine", difference(&old, &now)),
+                        (Some(Ok(old)), None) => ("quarantine", difference(&old, &empty(&old))),
+                        _ => {
+                            return Err(
+                                FlowError::Key(format!("what lies in quarantine under {key} cannot be read")).into()
+                            );
+                        }
+                    }
+                }
+            };
+            context.answer(
+                json!({ "key": key, "against": title, "lines": lines }),
+                format!("{title} {key}\n{}", lines.join("\n")),
+            )
+        }
+        Command::Explain { files } => {
+            let told = explain(&store, &flows(&files)?, &no_params, None)?;
+            let lines: Vec<String> = told
+                .iter()
+                .map(|one| {
+                    let word = one.reason.map_or("replays", crate::flow::recording::Reason::word);
+                    format!(
+                        "{word:<13} {}, step {}: {}\n              {} ({})",
+                        one.file,
+                        one.step,
+                        one.instruction,
+                        one.detail,
+                        &one.key[..12]
+                    )
+                })
+                .collect();
+            context.answer(json!({ "steps": told }), lines.join("\n"))
+        }
+        Command::Prune { files, dry_run } => {
+            let all = orphans(&store, &flows(&files)?, &no_params)?;
+            let mut pruned = Vec::new();
+            for (key, entry) in all {
+                let Some(stored) = store.read(&key)? else { continue };
+                if dry_run || store.evict(&key, &stored.digest, "it belonged to no step", now)? {
+                    pruned.push((key, entry.recorded_for.instruction));
+                }
+            }
+            let lines: Vec<String> = pruned.iter().map(|(key, words)| format!("{}  {words}", &key[..12])).collect();
+            let keys: Vec<&String> = pruned.iter().map(|(key, _)| key).collect();
+            let word = if dry_run { "would go" } else { "in quarantine" };
+            context.answer(
+                json!({ "pruned": keys, "dryRun": dry_run }),
+                format!("{} {word}\n{}", counted(pruned.len(), "recording"), lines.join("\n")),
+            )
+        }
+        Command::Rekey { key, file, step } => {
+            let old = named(&store.keys()?, &key)?;
+            let flow = flows(&[file])?.into_iter().next().ok_or_else(|| FlowError::NoFlow("the file".to_owned()))?;
+            let steps = keys_of(&flow, &no_params, &Secrets::default())?;
+            let Some((_, new)) = steps.into_iter().find(|(number, _)| *number == step) else {
+                return Err(FlowError::Key(format!("step {step} of {} is no `act`", flow.file)).into());
+            };
+            let entry = Entry { recorded_for: new.step.clone(), ..entry(&store, &old)? };
+            let new = new.digest();
+            if new == old || !store.rekey(&old, &new, &entry)? {
+                return Err(
+                    FlowError::Key(format!("nothing was changed: a recording stands under {new} already")).into()
+                );
+            }
+            context.answer(json!({ "from": old, "to": new }), format!("{} is now {}", &old[..12], &new[..12]))
+        }
+        Command::Apply { keys } => {
+            let all = store.proposed()?;
+            let chosen = if keys.is_empty() {
+                all.clone()
+            } else {
+                keys.iter().map(|key| named(&all, key)).collect::<Result<_, _>>()?
+            };
+            let mut applied = Vec::new();
+            for key in chosen {
+                if store.apply(&key, now)? {
+                    applied.push(key);
+                }
+            }
+            let text = format!("{} applied; what they replaced lies in quarantine", counted(applied.len(), "proposal"));
+            context.answer(json!({ "applied": applied }), text)
+        }
+        Command::Undo { key: None } => {
+            let kept = store.quarantined()?;
+            let lines: Vec<String> = kept
+                .iter()
+                .map(|kept| format!("{}  {}  {}", &kept.key[..12], kept.at.format("%Y-%m-%d %H:%M"), kept.reason))
+                .collect();
+            let rows: Vec<_> =
+                kept.iter().map(|kept| json!({ "key": kept.key, "reason": kept.reason, "at": kept.at })).collect();
+            let text = if lines.is_empty() { "nothing is in quarantine".to_owned() } else { lines.join("\n") };
+            context.answer(json!({ "quarantined": rows }), text)
+        }
+        Command::Undo { key: Some(key) } => {
+            let keys: Vec<String> = store.quarantined()?.into_iter().map(|kept| kept.key).collect();
+            let key = named(&keys, &key)?;
+            match store.undo(&key)? {
+                Some(kept) => context.answer(
+                    json!({ "key": key, "reason": kept.reason }),
+                    format!("{} is back; it had gone because {}", &key[..12], kept.reason),
+                ),
+                None => {
+                    Err(FlowError::Key(format!("a newer recording stands under {key}; it was not replaced")).into())
+                }
+            }
+        }
+        Command::Clear => {
+            let mut cleared = 0;
+            for key in store.keys()? {
+                let Some(stored) = store.read(&key)? else { continue };
+                cleared += usize::from(store.evict(&key, &stored.digest, "all were cleared", now)?);
+            }
+            context.answer(
+                json!({ "cleared": cleared }),
+                format!("{} in quarantine; `agent-test cache undo KEY` brings one back", counted(cleared, "recording")),
+            )
+        }
+    }
+}
+
+/// The same recording without anything in it, to compare with.
+fn empty(entry: &Entry) -> Entry {
+    Entry { actions: vec![], end_anchors: vec![], gone_anchors: vec![], end_path: None, ..entry.clone() }
+}

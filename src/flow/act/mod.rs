@@ -1,0 +1,536 @@
+//! A goal step: its recording is played as far as it matches the screen; an agent finishes the rest; what came of it is
+//! recorded anew.
+
+mod live;
+mod player;
+mod replay;
+
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use player::Player;
+
+use self::live::{Ended, Live, Task, live};
+use self::replay::{Manner, Replayed, Stop, replay};
+use super::agent::Agent;
+use super::file::Heal;
+use super::hand_off::HandOff;
+use super::params::Values;
+use super::recording::{
+    CacheMode, CacheStore, Cost, Entry, Facts, MOST_CHARS, Reason, RecordedFor, SCHEMA, Staged, StepEnd, StepKey,
+    Stored, Verb, Write, delta, stage,
+};
+use crate::browser::{Scene, SessionError};
+
+/// How recordings are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Replays, records, takes away.
+    ReadWrite,
+    /// Replays only.
+    ReadOnly,
+    /// Not at all.
+    Off,
+}
+
+/// How a recording served a step: `step.cache`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepCache {
+    /// How the step was done.
+    pub mode: CacheMode,
+    /// Why the recording did not serve, or not to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// Why an action cannot be repeated, at a gap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub derived: Option<String>,
+    /// Recorded actions that were done.
+    pub replayed_actions: usize,
+    /// Actions of the recording.
+    pub total_actions: usize,
+    /// Key of the entry.
+    pub entry: String,
+    /// Who recorded it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded_with: Option<String>,
+    /// Where and why the replay stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// What became of the entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<Write>,
+    /// Why nothing could be recorded: `param-collision`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_recorded: Option<String>,
+    /// What the replay saved, as the recording took it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<Cost>,
+}
+
+/// What a healed step does otherwise than its recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HealDiff {
+    /// Actions of the recording.
+    pub old_actions: Vec<String>,
+    /// Actions of this run.
+    pub new_actions: Vec<String>,
+    /// Controls that this run used and the recording did not.
+    pub new_controls: Vec<String>,
+    /// Alerts at the end that the recording did not have.
+    pub new_alerts: Vec<String>,
+}
+
+/// What a goal step is done with.
+pub struct Work<'a> {
+    /// The browser.
+    pub player: Player<'a>,
+    /// Who finishes what a replay cannot.
+    pub agent: Option<&'a dyn Agent>,
+    /// Where recordings lie.
+    pub store: &'a CacheStore,
+    /// How they are used.
+    pub mode: Mode,
+    /// A stale recording fails the step.
+    pub strict: bool,
+    /// Give up on a target as soon as the screen stands still without it.
+    pub fast_miss: bool,
+    /// Which attempt of the flow this is (0 = the first).
+    pub attempt: u32,
+    /// Values of this run.
+    pub values: &'a Values,
+    /// The time.
+    pub now: DateTime<Utc>,
+}
+
+/// The goal step itself.
+#[derive(Clone, Debug)]
+pub struct Goal<'a> {
+    /// The goal, with its values.
+    pub goal: String,
+    /// What the flow says beside it.
+    pub context: &'a str,
+    /// Under which key it is recorded.
+    pub key: StepKey,
+    /// Whether it may be healed.
+    pub heal: Heal,
+    /// Whether the run's budget of heals allows another one.
+    pub may_heal: bool,
+    /// How long it may take.
+    pub limit: Duration,
+}
+
+/// Why a goal step did not pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// A word for programs: `REPLAY_STALE`, `HEAL_REFUSED`, `STEP_FAILED`, `NO_VERDICT`, `NO_AGENT`.
+    pub code: &'static str,
+    /// For people.
+    pub message: String,
+}
+
+/// What came of a goal step.
+#[derive(Debug)]
+pub struct Acted {
+    /// Why it did not pass, if it did not.
+    pub fault: Option<Fault>,
+    /// How its recording served.
+    pub cache: Option<StepCache>,
+    /// What becomes of the recording when the attempt confirms it.
+    pub staged: Staged<Entry>,
+    /// What was read of the recording.
+    pub was: Option<Stored>,
+    /// What the agent took.
+    pub cost: Cost,
+    /// What it does otherwise than the recording, when it was handed off.
+    pub diff: Option<HealDiff>,
+    /// A check that the recorded change suggests.
+    pub suggest: Option<String>,
+}
+
+/// What the store holds for a step.
+enum Held {
+    Usable(Box<Entry>),
+    Not(Reason, Option<String>),
+}
+
+/// Does a goal step.
+///
+/// # Errors
+/// [`SessionError`] when the browser is lost.
+pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError> {
+    let began = Instant::now();
+    let deadline = began + goal.limit;
+    let player = &work.player;
+    let key = goal.key.digest();
+    let (held, was) = read(work, &key);
+    let start = player.scene(true).await?;
+    let start_route = player.route(&start);
+    let mut cache = StepCache {
+        mode: CacheMode::Missed,
+        reason: None,
+        derived: None,
+        replayed_actions: 0,
+        total_actions: 0,
+        entry: key.clone(),
+        recorded_with: None,
+        detail: None,
+        write: None,
+        not_recorded: None,
+        saved: None,
+    };
+    let mut old: Option<Entry> = None;
+    let stop = match held {
+        Held::Not(reason, detail) => {
+            let moved =
+                if reason == Reason::NoEntry && work.mode != Mode::Off { rekeyed(work, &goal.key) } else { None };
+            if let (Some(other), true) = (moved, work.strict) {
+                let message = format!(
+                    "the recording of this step lies under another key ({other}): what it was recorded for has changed; `agent-test cache rekey` names both"
+                );
+                return Ok(stale(cache, was, message));
+            }
+            Stop { reason, detail: detail.unwrap_or_default(), uncertain: None }
+        }
+        Held::Usable(entry) => {
+            cache.total_actions = entry.actions.len();
+            cache.recorded_with = Some(entry.executor.clone());
+            let outcome = if !start.is_semantic() {
+                Replayed {
+                    done: vec![],
+                    stop: Some(Stop {
+                        reason: Reason::Truncated,
+                        detail: "the screen could not be read".to_owned(),
+                        uncertain: None,
+                    }),
+                }
+            } else if let Some(why) = &entry.truncated {
+                Replayed {
+                    done: vec![],
+                    stop: Some(Stop { reason: Reason::Truncated, detail: why.clone(), uncertain: None }),
+                }
+            } else if !entry.opens_with_navigate() && entry.start_path.as_deref() != Some(start_route.as_str()) {
+                let detail = format!(
+                    "recorded on {}, and the step begins on {start_route}",
+                    entry.start_path.as_deref().unwrap_or("no route")
+                );
+                Replayed { done: vec![], stop: Some(Stop { reason: Reason::WrongContext, detail, uncertain: None }) }
+            } else {
+                replay(player, &entry, &start, Manner { deadline, fast_miss: work.fast_miss }).await?
+            };
+            cache.replayed_actions = outcome.done.len();
+            let Some(stop) = outcome.stop else {
+                cache.mode = CacheMode::SelfFinalized;
+                let mut saved = entry.cost.clone();
+                saved.ms = saved.ms.saturating_sub(began.elapsed().as_millis() as u64);
+                cache.saved = Some(saved);
+                let facts = Facts {
+                    end: StepEnd::Passed,
+                    mode: cache.mode,
+                    reason: None,
+                    replayed: cache.replayed_actions,
+                    had_entry: true,
+                    agent_acted: 0,
+                };
+                let suggest = suggest(&entry);
+                return Ok(Acted {
+                    fault: None,
+                    cache: Some(cache),
+                    staged: stage(facts, None),
+                    was,
+                    cost: Cost::default(),
+                    diff: None,
+                    suggest,
+                });
+            };
+            if stop.reason == Reason::Gap {
+                cache.derived = entry.actions.get(outcome.done.len()).and_then(|action| action.derived.clone());
+            }
+            old = Some(*entry);
+            stop
+        }
+    };
+    cache.reason = Some(stop.reason);
+    cache.detail = Some(stop.detail.chars().take(600).collect::<String>()).filter(|detail| !detail.is_empty());
+    if cache.replayed_actions > 0 {
+        cache.mode = CacheMode::AgentConcluded;
+    }
+    if work.strict && stop.reason.is_stale() && work.mode != Mode::Off {
+        let message = format!("the recording no longer replays ({}): {}", stop.reason.word(), stop.reason.phrase());
+        return Ok(stale(cache, was, message));
+    }
+    if was.is_some() && stop.reason.is_stale() && (goal.heal == Heal::Fail || !goal.may_heal) {
+        let why = if goal.may_heal {
+            "the flow forbids to heal this step (`heal: fail`)"
+        } else {
+            "the run's budget of heals is used up"
+        };
+        let message =
+            format!("{why}; its recording no longer replays ({}): {}", stop.reason.word(), stop.reason.phrase());
+        return Ok(failed(cache, was, "HEAL_REFUSED", message));
+    }
+    let done = old
+        .as_ref()
+        .map(|old| {
+            old.actions
+                .iter()
+                .take(cache.replayed_actions)
+                .map(super::recording::RecordedAction::line)
+                .collect::<Vec<_>>()
+        })
+        .unwrap_or_default();
+    let hand_off = (cache.mode == CacheMode::AgentConcluded).then(|| HandOff {
+        replayed_actions: done.iter().map(|line| player.secrets.hide(line)).collect(),
+        total_actions: cache.total_actions,
+        stop_reason: stop.reason,
+        uncertain_action: stop.uncertain.clone(),
+    });
+    let Some(agent) = work.agent else {
+        let message = "this step needs an agent, and none is configured; name one with --model or --agent-command, or run the flow from your agent over `agent-test mcp`".to_owned();
+        return Ok(Acted { staged: Staged::Nothing, ..failed(cache, was, "NO_AGENT", message) });
+    };
+    let task = Task { goal: &goal.goal, context: goal.context, hand_off: hand_off.as_ref(), deadline };
+    let scene = if cache.replayed_actions == 0 { start.clone() } else { player.scene(true).await? };
+    let did = live(player, agent, task, scene).await?;
+    let end = player.scene(true).await?;
+    let mut facts = Facts {
+        end: StepEnd::Passed,
+        mode: cache.mode,
+        reason: cache.reason,
+        replayed: cache.replayed_actions,
+        had_entry: was.is_some(),
+        agent_acted: did.actions.len(),
+    };
+    let fault = match &did.ended {
+        Ended::Reached(_) => None,
+        Ended::Failed(why) => Some(Fault { code: "STEP_FAILED", message: why.clone() }),
+        Ended::NoVerdict(why) => Some(Fault { code: "NO_VERDICT", message: why.clone() }),
+    };
+    facts.end = match &did.ended {
+        Ended::Reached(_) => StepEnd::Passed,
+        Ended::Failed(_) => StepEnd::Failed,
+        Ended::NoVerdict(_) => StepEnd::NoVerdict,
+    };
+    let cost = did.cost.clone();
+    let diff = old
+        .as_ref()
+        .filter(|_| cache.mode == CacheMode::AgentConcluded)
+        .map(|old| difference(old, cache.replayed_actions, &did, &start, &end));
+    let fresh = if fault.is_none() {
+        record(work, &goal, agent, Took { start: &start, end: &end, old: old.as_ref(), did, began, cache: &mut cache })
+    } else {
+        None
+    };
+    let suggest = fresh.as_ref().and_then(suggest);
+    Ok(Acted {
+        fault,
+        cache: Some(cache).filter(|_| work.mode != Mode::Off),
+        staged: stage(facts, fresh),
+        was,
+        cost,
+        diff,
+        suggest,
+    })
+}
+
+fn stale(mut cache: StepCache, was: Option<Stored>, message: String) -> Acted {
+    let entry = CacheStore::path(&cache.entry);
+    cache.reason.get_or_insert(Reason::NoEntry);
+    let detail = cache.detail.clone().map(|detail| format!("; {detail}")).unwrap_or_default();
+    let message = format!(
+        "{message}{detail}; --strict-cache is on: run once without it where recordings may be written, and keep {entry}"
+    );
+    Acted { staged: Staged::Nothing, ..failed(cache, was, "REPLAY_STALE", message) }
+}
+
+fn failed(cache: StepCache, was: Option<Stored>, code: &'static str, message: String) -> Acted {
+    Acted {
+        fault: Some(Fault { code, message }),
+        cache: Some(cache),
+        staged: Staged::Nothing,
+        was,
+        cost: Cost::default(),
+        diff: None,
+        suggest: None,
+    }
+}
+
+fn read(work: &Work<'_>, key: &str) -> (Held, Option<Stored>) {
+    if work.mode == Mode::Off {
+        return (Held::Not(Reason::NoEntry, None), None);
+    }
+    if work.attempt > 0 {
+        return (Held::Not(Reason::Retry, None), None);
+    }
+    let stored = match work.store.read(key) {
+        Ok(Some(stored)) => stored,
+        Ok(None) => return (Held::Not(Reason::NoEntry, None), None),
+        // A store that cannot be read is a slower run, not a stale recording.
+        Err(error) => return (Held::Not(Reason::NoEntry, Some(error.to_string())), None),
+    };
+    let policy = work.player.session.policy();
+    let entry = Entry::parse(&stored.bytes, &work.player.stage.base, &|url| policy.is_own(url));
+    let held = match entry.and_then(|entry| filled(entry, work.values)) {
+        Ok(entry) => Held::Usable(Box::new(entry)),
+        Err(why) => Held::Not(Reason::InvalidEntry, Some(why)),
+    };
+    (held, Some(stored))
+}
+
+/// The entry with this run's values in its slots.
+fn filled(mut entry: Entry, values: &Values) -> Result<Entry, String> {
+    let mut fill = |text: &mut String| -> Result<(), String> {
+        if text.contains("{{param:") {
+            *text = values.from_slots(text).map_err(|slot| format!("nothing fills {slot}"))?;
+        }
+        Ok(())
+    };
+    entry.actions.iter_mut().flat_map(|action| action.texts_mut().collect::<Vec<_>>()).try_for_each(&mut fill)?;
+    let anchors = entry.end_anchors.iter_mut().chain(&mut entry.gone_anchors);
+    anchors.flat_map(|anchor| anchor.texts_mut().collect::<Vec<_>>()).try_for_each(&mut fill)?;
+    [&mut entry.start_path, &mut entry.end_path].into_iter().flatten().try_for_each(&mut fill)?;
+    Ok(entry)
+}
+
+/// The key of an entry that was recorded for this very step, under other circumstances.
+fn rekeyed(work: &Work<'_>, key: &StepKey) -> Option<String> {
+    let keys = work.store.keys().ok()?;
+    keys.into_iter().find(|other| {
+        let stored = work.store.read(other).ok().flatten();
+        let entry = stored.and_then(|stored| Entry::parse_for_people(&stored.bytes).ok());
+        entry.is_some_and(|entry| {
+            let bare = |step: &RecordedFor| RecordedFor { instruction: String::new(), ..step.clone() };
+            entry.truncated.is_none() && bare(&entry.recorded_for) == bare(&key.step)
+        })
+    })
+}
+
+/// What a step took, for its recording.
+struct Took<'a> {
+    start: &'a Scene,
+    end: &'a Scene,
+    old: Option<&'a Entry>,
+    did: Live,
+    began: Instant,
+    cache: &'a mut StepCache,
+}
+
+/// The recording of a step that passed; none when there is nothing to record.
+fn record(work: &Work<'_>, goal: &Goal<'_>, agent: &dyn Agent, took: Took<'_>) -> Option<Entry> {
+    let Took { start, end, old, did, began, cache } = took;
+    let player = &work.player;
+    let replayed =
+        old.map(|old| old.actions.iter().take(cache.replayed_actions).cloned().collect::<Vec<_>>()).unwrap_or_default();
+    let actions = [replayed, did.actions].concat();
+    if actions.is_empty() || !start.is_semantic() || !end.is_semantic() {
+        return None;
+    }
+    if work.values.collide() {
+        cache.not_recorded = Some("param-collision".to_owned());
+        return None;
+    }
+    let (start_route, end_route) = (player.route(start), player.route(end));
+    let touched: Vec<_> = actions
+        .iter()
+        .filter(|action| {
+            matches!(action.verb, Verb::Type | Verb::TypeSecret | Verb::Check | Verb::Select | Verb::Upload)
+        })
+        .filter_map(|action| action.target.clone())
+        .collect();
+    let changed = delta(&start.nodes, &end.nodes, &touched, start_route != end_route);
+    if changed.is_empty() && start_route == end_route {
+        return None;
+    }
+    let too_long = [&start_route, &end_route].into_iter().any(|route| route.chars().count() > MOST_CHARS);
+    let truncated = did.truncated.or(too_long.then(|| "a route is too long".to_owned())).or_else(|| {
+        (actions.len() > super::recording::MOST_ACTIONS).then(|| format!("it has {} actions", actions.len()))
+    });
+    let since_last = did.last.map_or(0, |last| last.elapsed().as_millis() as u64);
+    let mut healed_from = old.map(|old| old.healed_from.clone()).unwrap_or_default();
+    if let Some(reason) = cache.reason.filter(|_| old.is_some()) {
+        healed_from.push(format!("{} {}", work.now.format("%Y-%m-%d"), reason.word()));
+        let extra = healed_from.len().saturating_sub(10);
+        healed_from.drain(..extra);
+    }
+    let mut entry = Entry {
+        schema_version: SCHEMA.to_owned(),
+        created_at: work.now,
+        executor: agent.label(),
+        recorded_for: goal.key.step.clone(),
+        summary: match &did.ended {
+            Ended::Reached(words) => words.chars().take(300).collect(),
+            _ => String::new(),
+        },
+        actions,
+        start_path: Some(start_route),
+        end_path: Some(end_route),
+        end_anchors: changed.appeared,
+        gone_anchors: changed.gone,
+        dropped_anchors: changed.dropped,
+        end_wait_ms: (since_last + 10_000).min(120_000),
+        truncated,
+        // What a live run takes: a healed one took less.
+        cost: match old {
+            Some(old) if old.cost.calls > did.cost.calls => old.cost.clone(),
+            _ => Cost { ms: began.elapsed().as_millis() as u64, ..did.cost },
+        },
+        healed_from,
+    };
+    for text in entry.actions.iter_mut().flat_map(|action| action.texts_mut().collect::<Vec<_>>()) {
+        *text = work.values.to_slots(text);
+    }
+    for text in entry
+        .end_anchors
+        .iter_mut()
+        .chain(&mut entry.gone_anchors)
+        .flat_map(|anchor| anchor.texts_mut().collect::<Vec<_>>())
+    {
+        *text = work.values.to_slots(text);
+    }
+    for text in [&mut entry.start_path, &mut entry.end_path].into_iter().flatten() {
+        *text = work.values.to_slots(text);
+    }
+    Some(entry)
+}
+
+fn difference(old: &Entry, replayed: usize, did: &Live, start: &Scene, end: &Scene) -> HealDiff {
+    let lines = |actions: &[super::recording::RecordedAction]| {
+        actions.iter().map(super::recording::RecordedAction::line).collect::<Vec<_>>()
+    };
+    let known: Vec<String> = old
+        .actions
+        .iter()
+        .filter_map(|action| action.target.as_ref())
+        .map(super::recording::Descriptor::describe)
+        .collect();
+    let used =
+        did.actions.iter().filter_map(|action| action.target.as_ref()).map(super::recording::Descriptor::describe);
+    let alerts = end.nodes.iter().filter(|node| matches!(node.role.as_str(), "alert" | "alertdialog"));
+    let new_alerts = alerts
+        .filter(|node| !start.nodes.contains(node) && !old.end_anchors.iter().any(|anchor| anchor.reads_as(node)));
+    HealDiff {
+        old_actions: lines(&old.actions),
+        new_actions: [lines(&old.actions[..replayed.min(old.actions.len())]), lines(&did.actions)].concat(),
+        new_controls: used.filter(|control| !known.contains(control)).collect(),
+        new_alerts: new_alerts.map(crate::browser::SceneNode::describe).collect(),
+    }
+}
+
+/// A check that costs no model, from what the step changed.
+fn suggest(entry: &Entry) -> Option<String> {
+    let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default();
+    if let Some(anchor) = entry.end_anchors.iter().find(|anchor| {
+        !anchor.echo && !anchor.label().is_empty() && super::recording::stable(anchor.label()) == anchor.label()
+    }) {
+        return Some(format!("- expect: {{ role: {}, text: {} }}", anchor.role, quoted(anchor.label())));
+    }
+    if entry.start_path != entry.end_path {
+        return entry.end_path.as_deref().map(|path| format!("- expect: {{ url: {} }}", quoted(path)));
+    }
+    let gone = entry.gone_anchors.iter().find(|anchor| !anchor.echo && !anchor.label().is_empty())?;
+    Some(format!("- expect: {{ role: {}, text: {}, gone: true }}", gone.role, quoted(gone.label())))
+}

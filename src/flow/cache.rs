@@ -1,0 +1,291 @@
+//! What people ask of recordings: which there are, what is in one, why a step would or would not replay, which belong to no
+//! step any more.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::error::FlowError;
+use super::file::{Does, Flow};
+use super::params::{Secrets, Values};
+use super::recording::{CacheStore, Entry, Reason, RecordedAction, StepKey, Stored};
+use super::run::step_key;
+
+/// One recording in a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    /// Its key.
+    pub key: String,
+    /// The flow that it belongs to.
+    pub test: String,
+    /// The target.
+    pub target: String,
+    /// The instruction.
+    pub instruction: String,
+    /// When it was recorded (UTC); absent: it cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<DateTime<Utc>>,
+    /// Its actions.
+    pub actions: usize,
+    /// Its bytes.
+    pub bytes: usize,
+    /// How often it healed since it was recorded first.
+    pub healed: usize,
+    /// Why it cannot be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// Every recording.
+///
+/// # Errors
+/// [`FlowError::Store`].
+pub fn rows(store: &CacheStore) -> Result<Vec<Row>, FlowError> {
+    let mut rows = Vec::new();
+    for key in store.keys()? {
+        let Some(Stored { bytes, .. }) = store.read(&key)? else { continue };
+        let size = bytes.len();
+        rows.push(match Entry::parse_for_people(&bytes) {
+            Ok(entry) => Row {
+                key,
+                test: entry.recorded_for.test_id,
+                target: entry.recorded_for.target_id,
+                instruction: entry.recorded_for.instruction,
+                created_at: Some(entry.created_at),
+                actions: entry.actions.len(),
+                bytes: size,
+                healed: entry.healed_from.len(),
+                problem: entry.truncated.map(|why| format!("only documents: {why}")),
+            },
+            Err(why) => Row {
+                key,
+                test: String::new(),
+                target: String::new(),
+                instruction: String::new(),
+                created_at: None,
+                actions: 0,
+                bytes: size,
+                healed: 0,
+                problem: Some(why),
+            },
+        });
+    }
+    rows.sort_by(|a, b| (&a.test, &a.instruction).cmp(&(&b.test, &b.instruction)));
+    Ok(rows)
+}
+
+/// The one key among these that begins like this.
+///
+/// # Errors
+/// [`FlowError::Key`] when there is none, or more than one.
+pub fn named(keys: &[String], prefix: &str) -> Result<String, FlowError> {
+    let prefix = prefix.trim_end_matches(".json");
+    let prefix = prefix.rsplit('/').next().unwrap_or(prefix);
+    let found: Vec<&String> = keys.iter().filter(|key| !prefix.is_empty() && key.starts_with(prefix)).collect();
+    match found.as_slice() {
+        [one] => Ok((*one).clone()),
+        [] => Err(FlowError::Key(format!("there is no recording `{prefix}`"))),
+        many => Err(FlowError::Key(format!("`{prefix}` begins {} recordings", many.len()))),
+    }
+}
+
+/// A recording.
+///
+/// # Errors
+/// [`FlowError::Key`] when it cannot be read.
+pub fn entry(store: &CacheStore, key: &str) -> Result<Entry, FlowError> {
+    let stored = store.read(key)?.ok_or_else(|| FlowError::Key(format!("there is no recording {key}")))?;
+    Entry::parse_for_people(&stored.bytes)
+        .map_err(|why| FlowError::Key(format!("the recording {key} cannot be used: {why}")))
+}
+
+/// A recording for people: what it does, and what proves its end.
+#[must_use]
+pub fn text(entry: &Entry) -> String {
+    let mut text = format!(
+        "test      {}\nstep      {}\nrecorded  {} with {}\nbegins on {}\n",
+        entry.recorded_for.test_id,
+        entry.recorded_for.instruction,
+        entry.created_at.format("%Y-%m-%d %H:%M UTC"),
+        entry.executor,
+        entry.start_path.as_deref().unwrap_or("-"),
+    );
+    for line in lines(entry) {
+        text.push_str(&format!("  {line}\n"));
+    }
+    if let Some(why) = &entry.truncated {
+        text.push_str(&format!("only documents: {why}\n"));
+    }
+    for healed in &entry.healed_from {
+        text.push_str(&format!("healed    {healed}\n"));
+    }
+    text
+}
+
+/// What a recording does and checks, one line each.
+#[must_use]
+pub fn lines(entry: &Entry) -> Vec<String> {
+    let actions =
+        (1..).zip(&entry.actions).map(|(number, action)| format!("{number}. {}", RecordedAction::line(action)));
+    let came = entry.end_anchors.iter().map(|anchor| format!("came: {}", anchor.describe()));
+    let went = entry.gone_anchors.iter().map(|anchor| format!("went: {}", anchor.describe()));
+    let end = entry.end_path.iter().map(|path| format!("ends on {path}"));
+    actions.chain(end).chain(came).chain(went).collect()
+}
+
+/// What another recording does otherwise: lines with `-`, `+` or two blanks before them.
+#[must_use]
+pub fn difference(old: &Entry, new: &Entry) -> Vec<String> {
+    let (old, new) = (lines(old), lines(new));
+    let mut all: Vec<String> =
+        old.iter().map(|line| format!("{} {line}", if new.contains(line) { ' ' } else { '-' })).collect();
+    all.extend(new.iter().filter(|line| !old.contains(line)).map(|line| format!("+ {line}")));
+    all
+}
+
+/// Whether a step would replay, and why not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Explained {
+    /// The flow's file.
+    pub file: String,
+    /// Number of the step, from 1.
+    pub step: usize,
+    /// The goal.
+    pub instruction: String,
+    /// Its key.
+    pub key: String,
+    /// Whether a replay would be tried.
+    pub replays: bool,
+    /// Why not, in the words of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// For people.
+    pub detail: String,
+    /// A recording under another key that belongs to this step: `cache rekey` takes it over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orphan: Option<String>,
+}
+
+/// The keys of a flow's goal steps: number of the step, key.
+///
+/// # Errors
+/// The parameter that does not fit.
+pub fn keys_of(
+    flow: &Flow,
+    params: &BTreeMap<String, String>,
+    secrets: &Secrets,
+) -> Result<Vec<(usize, StepKey)>, FlowError> {
+    let own = params
+        .iter()
+        .filter(|(name, _)| flow.params.contains_key(*name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let values =
+        Values::new(&flow.params, &own, "run").map_err(|name| FlowError::NoParam { flow: flow.name.clone(), name })?;
+    let steps = flow.steps.iter().enumerate().filter_map(|(at, step)| match &step.does {
+        Does::Act(words) => Some((at + 1, step_key(flow, &values, secrets, at, words))),
+        _ => None,
+    });
+    Ok(steps.collect())
+}
+
+/// Says of every goal step whether it would replay.
+///
+/// # Errors
+/// [`FlowError::Store`], [`FlowError::NoParam`].
+pub fn explain(
+    store: &CacheStore,
+    flows: &[Flow],
+    params: &BTreeMap<String, String>,
+    base: Option<&Url>,
+) -> Result<Vec<Explained>, FlowError> {
+    let all = orphans(store, flows, params)?;
+    let nowhere = Url::parse("http://application.invalid/").map_err(|error| FlowError::Key(error.to_string()))?;
+    let base = base.unwrap_or(&nowhere);
+    let mut told = Vec::new();
+    for flow in flows {
+        for (step, key) in keys_of(flow, params, &Secrets::default())? {
+            let digest = key.digest();
+            let own = |url: &Url| url.origin() == base.origin();
+            let (reason, detail) = match store.read(&digest)? {
+                None => (Some(Reason::NoEntry), "nothing is recorded under its key".to_owned()),
+                Some(stored) => match Entry::parse(&stored.bytes, base, &own) {
+                    Err(why) => (Some(Reason::InvalidEntry), why),
+                    Ok(Entry { truncated: Some(why), .. }) => (Some(Reason::Truncated), why),
+                    Ok(entry) => match entry.actions.iter().find(|action| action.derived.is_some()) {
+                        Some(gap) => (Some(Reason::Gap), format!("it replays up to: {}", gap.line())),
+                        None => (
+                            None,
+                            format!(
+                                "{} actions, begins on {}",
+                                entry.actions.len(),
+                                entry.start_path.as_deref().unwrap_or("-")
+                            ),
+                        ),
+                    },
+                },
+            };
+            let orphan = if reason == Some(Reason::NoEntry) {
+                all.iter().find(|(_, entry)| belongs(entry, &key)).map(|(other, _)| other.clone())
+            } else {
+                None
+            };
+            let detail = match &orphan {
+                Some(other) => {
+                    let was = all
+                        .iter()
+                        .find(|(key, _)| key == other)
+                        .map(|(_, entry)| entry.recorded_for.instruction.clone())
+                        .unwrap_or_default();
+                    format!("{detail}; {other} was recorded for \"{was}\" of the same flow")
+                }
+                None => detail,
+            };
+            told.push(Explained {
+                file: flow.file.clone(),
+                step,
+                instruction: key.step.instruction.clone(),
+                key: digest,
+                replays: reason.is_none(),
+                reason,
+                detail,
+                orphan,
+            });
+        }
+    }
+    Ok(told)
+}
+
+/// Whether an orphan may be an earlier recording of this step: the same file, or the same words.
+fn belongs(entry: &Entry, key: &StepKey) -> bool {
+    let file = |id: &str| id.split('#').next().unwrap_or_default().to_owned();
+    file(&entry.recorded_for.test_id) == file(&key.step.test_id)
+        || entry.recorded_for.instruction_digest == key.step.instruction_digest
+}
+
+/// Recordings that belong to no goal step of these flows.
+///
+/// # Errors
+/// [`FlowError::Store`], [`FlowError::NoParam`].
+pub fn orphans(
+    store: &CacheStore,
+    flows: &[Flow],
+    params: &BTreeMap<String, String>,
+) -> Result<Vec<(String, Entry)>, FlowError> {
+    let mut used = Vec::new();
+    for flow in flows {
+        used.extend(keys_of(flow, params, &Secrets::default())?.into_iter().map(|(_, key)| key.digest()));
+    }
+    let mut all = Vec::new();
+    for key in store.keys()?.into_iter().filter(|key| !used.contains(key)) {
+        if let Some(entry) = store.read(&key)?.and_then(|stored| Entry::parse_for_people(&stored.bytes).ok()) {
+            all.push((key, entry));
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,608 @@
+//! Runs flows: repetitions, attempts, workers; settles what their steps recorded.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt};
+
+use super::act::{Acted, Goal, Mode, Player, Work, act};
+use super::agent::{Agent, AgentError, Turn};
+use super::error::FlowError;
+use super::expect::{fitting, shows};
+use super::file::{Does, Expect, Extract, Flow, Heal, Step};
+use super::params::{Secrets, Values, placeholders};
+use super::recording::{
+    CacheMode, CacheStore, Deed, Entry, RecordedFor, Staged, StepKey, Stored, Write, digest, instruction, settle,
+};
+use super::result::{AttemptResult, FlowReport, FlowResult, Outcome, StepResult};
+use crate::browser::{Scene, Session, SessionError};
+use crate::env::SECRET_PREFIX;
+use crate::event::{EventKind, Events};
+use crate::llm::ModelUse;
+use crate::replay::Stage;
+use crate::store::{Clock, Ids};
+
+/// How flows are run.
+#[derive(Clone, Debug)]
+pub struct FlowOptions {
+    /// How often each flow is run.
+    pub repeat_each: u32,
+    /// How often a flow that failed is tried again.
+    pub retries: u32,
+    /// Browsers side by side.
+    pub workers: usize,
+    /// How recordings are used.
+    pub mode: Mode,
+    /// A stale recording fails its step.
+    pub strict: bool,
+    /// Give up on a target as soon as the screen stands still without it.
+    pub fast_miss: bool,
+    /// Most steps of the run that may be handed to an agent because their recording is stale.
+    pub heal_budget: Option<u32>,
+    /// Parameters, in place of those of the files.
+    pub params: BTreeMap<String, String>,
+}
+
+/// What a run of flows is done with.
+pub struct Runner<'a> {
+    /// The application.
+    pub stage: &'a Stage,
+    /// Who finishes what a replay cannot.
+    pub agent: Option<Arc<dyn Agent>>,
+    /// The project's root.
+    pub project: &'a Path,
+    /// How.
+    pub options: FlowOptions,
+    /// Who is told what happens.
+    pub events: &'a Events,
+    /// The time.
+    pub clock: &'a Clock,
+    /// Words that no other run has.
+    pub ids: Ids,
+    heals: AtomicU32,
+}
+
+/// What an attempt staged.
+struct Pending {
+    step: usize,
+    key: String,
+    staged: Staged<Entry>,
+    was: Option<Stored>,
+}
+
+/// What is known on the way through an attempt.
+struct Way<'a> {
+    flow: &'a Flow,
+    values: Values,
+    secrets: Secrets,
+    attempt: u32,
+    pending: Vec<Pending>,
+    verified: Option<usize>,
+    /// Every failure so far was a model that gave no answer.
+    no_answer: bool,
+}
+
+impl<'a> Runner<'a> {
+    /// A run of flows.
+    #[must_use]
+    pub fn new(
+        stage: &'a Stage,
+        agent: Option<Arc<dyn Agent>>,
+        project: &'a Path,
+        options: FlowOptions,
+        events: &'a Events,
+        clock: &'a Clock,
+    ) -> Self {
+        Self { stage, agent, project, options, events, clock, ids: Ids::random(), heals: AtomicU32::new(0) }
+    }
+
+    /// Runs them all. Repetitions of one flow come one after the other.
+    ///
+    /// # Errors
+    /// [`FlowError`]: a parameter or secret that is missing, before anything is run.
+    pub async fn run(&self, flows: &[Flow], spent: impl FnOnce() -> Option<ModelUse>) -> Result<FlowReport, FlowError> {
+        let prepared: Vec<(&Flow, Secrets)> =
+            flows.iter().map(|flow| Ok((flow, secrets(flow)?))).collect::<Result<_, FlowError>>()?;
+        for flow in flows {
+            self.values(flow)?;
+        }
+        // Boxed: the compiler cannot tell that a closure over borrowed flows is general enough for a task of its own.
+        let mut jobs: Vec<BoxFuture<'_, Result<Vec<FlowResult>, FlowError>>> = Vec::new();
+        for (flow, secrets) in prepared {
+            jobs.push(self.repeated(flow, secrets).boxed());
+        }
+        let workers = self.options.workers.max(1);
+        let done: Vec<Result<Vec<FlowResult>, FlowError>> =
+            futures_util::stream::iter(jobs).buffered(workers).collect().await;
+        let mut results = Vec::new();
+        for flow in done {
+            results.extend(flow?);
+        }
+        Ok(FlowReport::new(results, spent()))
+    }
+
+    async fn repeated(&self, flow: &Flow, secrets: Secrets) -> Result<Vec<FlowResult>, FlowError> {
+        let mut results = Vec::new();
+        for repeat in 0..self.options.repeat_each.max(1) {
+            results.push(self.flow(flow, &secrets, repeat).await?);
+        }
+        Ok(results)
+    }
+
+    fn values(&self, flow: &Flow) -> Result<Values, FlowError> {
+        let own: BTreeMap<String, String> = self
+            .options
+            .params
+            .iter()
+            .filter(|(name, _)| flow.params.contains_key(*name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let token: String = self.ids.token().chars().filter(char::is_ascii_alphanumeric).collect();
+        let word = token.get(token.len().saturating_sub(10)..).unwrap_or(&token).to_owned();
+        Values::new(&flow.params, &own, &word).map_err(|name| FlowError::NoParam { flow: flow.name.clone(), name })
+    }
+
+    async fn flow(&self, flow: &Flow, secrets: &Secrets, repeat: u32) -> Result<FlowResult, FlowError> {
+        let mut attempts = Vec::new();
+        for attempt in 0..=self.options.retries {
+            let done = self.attempt(flow, secrets, attempt).await?;
+            let outcome = done.outcome;
+            attempts.push(done);
+            // A stale recording is no flake: a second attempt would run live, and pass.
+            if outcome != Outcome::Failed {
+                break;
+            }
+        }
+        let last = attempts.last().map_or(Outcome::Error, |attempt| attempt.outcome);
+        let outcome = if last == Outcome::Passed && attempts.len() > 1 { Outcome::Flaky } else { last };
+        self.events.emit(
+            self.clock.now(),
+            EventKind::FlowDone { flow: flow.name.clone(), outcome: outcome.word().to_owned() },
+        );
+        Ok(FlowResult { file: flow.file.clone(), name: flow.name.clone(), repeat, outcome, attempts })
+    }
+
+    async fn attempt(&self, flow: &Flow, secrets: &Secrets, attempt: u32) -> Result<AttemptResult, FlowError> {
+        let began = Instant::now();
+        let mut way = Way {
+            flow,
+            values: self.values(flow)?,
+            secrets: secrets.clone(),
+            attempt,
+            pending: Vec::new(),
+            verified: None,
+            no_answer: true,
+        };
+        let session = match self.stage.session().await {
+            Ok(session) => session,
+            Err(error) => return Err(FlowError::Stage(error.into())),
+        };
+        let store = CacheStore::new(self.project);
+        let mut steps: Vec<StepResult> = Vec::new();
+        let mut outcome = Outcome::Passed;
+        for (at, step) in flow.steps.iter().enumerate() {
+            let mut result = StepResult {
+                number: at + 1,
+                line: step.line,
+                step: way.secrets.hide(&way.values.fill(&step.does.line())),
+                outcome: Outcome::Skipped,
+                duration_ms: 0,
+                code: None,
+                error: None,
+                cache: None,
+                heal_diff: None,
+                warning: None,
+                suggest: None,
+            };
+            if outcome == Outcome::Passed {
+                let start = Instant::now();
+                let done = self.step(&session, &store, &mut way, at, step, &mut result).await;
+                result.duration_ms = start.elapsed().as_millis() as u64;
+                result.outcome = match done {
+                    Ok(()) => Outcome::Passed,
+                    Err(fault) => {
+                        way.no_answer &= fault.0 == "NO_VERDICT";
+                        result.error = Some(way.secrets.hide(&fault.1));
+                        result.code = Some(fault.0.to_owned());
+                        match fault.0 {
+                            "REPLAY_STALE" => Outcome::Stale,
+                            "NO_AGENT" | "NO_VERDICT" | "ENGINE" => Outcome::Error,
+                            _ => Outcome::Failed,
+                        }
+                    }
+                };
+                outcome = result.outcome;
+            }
+            steps.push(result);
+        }
+        session.close().await;
+        self.settle(&store, &mut way, outcome, &mut steps);
+        Ok(AttemptResult { index: attempt, outcome, duration_ms: began.elapsed().as_millis() as u64, steps })
+    }
+
+    /// What becomes of the recordings of an attempt. Trouble with the store is a slower run, never a failed one.
+    fn settle(&self, store: &CacheStore, way: &mut Way<'_>, outcome: Outcome, steps: &mut [StepResult]) {
+        let no_answer = outcome != Outcome::Passed && way.no_answer;
+        for pending in way.pending.drain(..) {
+            let confirmed = way.verified.is_some_and(|verified| pending.step < verified);
+            let was = pending.was.as_ref().map(|was| was.digest.as_str());
+            let deed = settle(pending.staged, was.is_some(), confirmed, no_answer);
+            let may = self.options.mode == Mode::ReadWrite;
+            let write = match deed {
+                Deed::Leave(write) => write,
+                Deed::Save(entry) if may => {
+                    let same = pending
+                        .was
+                        .as_ref()
+                        .and_then(|was| Entry::parse_for_people(&was.bytes).ok())
+                        .is_some_and(|old| old.is_same_flow(&entry));
+                    if same {
+                        Some(Write::Kept)
+                    } else {
+                        // A retry did not look: whatever stands there now is replaced.
+                        let was = if way.attempt > 0 {
+                            store.read(&pending.key).ok().flatten().map(|now| now.digest)
+                        } else {
+                            was.map(str::to_owned)
+                        };
+                        match store.save(&pending.key, &entry, was.as_deref()) {
+                            Ok(true) => Some(Write::Saved),
+                            Ok(false) | Err(_) => Some(Write::NotWritten),
+                        }
+                    }
+                }
+                Deed::Save(entry) if was.is_some() => match store.propose(&pending.key, &entry) {
+                    Ok(_) => Some(Write::Proposed),
+                    Err(_) => Some(Write::NotWritten),
+                },
+                Deed::Remove(reason, word) if may => {
+                    match store.evict(&pending.key, was.unwrap_or_default(), reason, self.clock.now()) {
+                        Ok(true) => Some(word),
+                        Ok(false) | Err(_) => Some(Write::NotWritten),
+                    }
+                }
+                Deed::Save(_) | Deed::Remove(..) => None,
+            };
+            if let Some(cache) = steps.get_mut(pending.step).and_then(|step| step.cache.as_mut()) {
+                cache.write = write.or(cache.write);
+            }
+        }
+    }
+
+    async fn step(
+        &self,
+        session: &Session,
+        store: &CacheStore,
+        way: &mut Way<'_>,
+        at: usize,
+        step: &Step,
+        result: &mut StepResult,
+    ) -> Result<(), (&'static str, String)> {
+        let player = Player { session, stage: self.stage, secrets: &way.secrets.clone() };
+        let limit = Duration::from_millis(step.timeout_ms);
+        match &step.does {
+            Does::Open(address) => {
+                let address = way.values.fill(address);
+                let url = self
+                    .stage
+                    .base
+                    .join(&address)
+                    .map_err(|error| ("BAD_ADDRESS", format!("`{address}` is no address: {error}")))?;
+                if !session.policy().is_own(&url) {
+                    return Err(("BAD_ADDRESS", format!("{url} is not the application, and is never opened")));
+                }
+                self.stage.open(session, &url).await.map(|_| ()).map_err(|error| ("ENGINE", error.to_string()))
+            }
+            Does::Act(words) => self.goal(player, store, way, (at, step, words), result).await,
+            Does::Expect(expect) => {
+                let expect = expect.filled(&way.values);
+                self.until(&player, limit, |scene| shows(&expect, scene, &self.stage.base)).await?;
+                way.verified = Some(at);
+                Ok(())
+            }
+            Does::Assert(words) => {
+                self.judged(&player, way, words, Duration::ZERO).await?;
+                way.verified = Some(at);
+                Ok(())
+            }
+            Does::WaitFor(words) => {
+                self.judged(&player, way, words, limit).await?;
+                way.verified = Some(at);
+                Ok(())
+            }
+            Does::Extract(values) => {
+                for (name, value) in values {
+                    let read = self.read(&player, way, value, limit).await?;
+                    way.values.set(name, read);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn goal(
+        &self,
+        player: Player<'_>,
+        store: &CacheStore,
+        way: &mut Way<'_>,
+        (at, step, words): (usize, &Step, &str),
+        result: &mut StepResult,
+    ) -> Result<(), (&'static str, String)> {
+        let key = step_key(way.flow, &way.values, &way.secrets, at, words);
+        self.events.emit(
+            self.clock.now(),
+            EventKind::StepOwned { flow: way.flow.name.clone(), step: at + 1, owner: "cache".to_owned() },
+        );
+        let may_heal = self.options.heal_budget.is_none_or(|most| self.heals.load(Ordering::Relaxed) < most);
+        let work = Work {
+            player,
+            agent: self.agent.as_deref(),
+            store,
+            mode: self.options.mode,
+            strict: self.options.strict,
+            fast_miss: self.options.fast_miss,
+            attempt: way.attempt,
+            values: &way.values,
+            now: self.clock.now(),
+        };
+        let context = way.values.fill(&way.flow.context);
+        let goal = Goal {
+            goal: way.values.fill(words),
+            context: &context,
+            key: key.clone(),
+            heal: step.heal,
+            may_heal,
+            limit: Duration::from_millis(step.timeout_ms),
+        };
+        let acted: Acted = act(&work, goal).await.map_err(|error| ("ENGINE", error.to_string()))?;
+        if let Some(cache) = &acted.cache {
+            if cache.mode != CacheMode::SelfFinalized {
+                self.events.emit(
+                    self.clock.now(),
+                    EventKind::StepOwned { flow: way.flow.name.clone(), step: at + 1, owner: "agent".to_owned() },
+                );
+            }
+            if acted.was.is_some()
+                && cache.reason.is_some_and(super::recording::Reason::is_stale)
+                && acted.cost.calls > 0
+            {
+                self.heals.fetch_add(1, Ordering::Relaxed);
+                if step.heal == Heal::Warn {
+                    result.warning = Some("this step healed; look at what it does now".to_owned());
+                }
+            }
+        }
+        result.cache = acted.cache;
+        result.heal_diff = acted.diff;
+        result.suggest = acted.suggest.filter(|_| acted.fault.is_none());
+        if self.options.mode != Mode::Off {
+            way.pending.push(Pending { step: at, key: key.digest(), staged: acted.staged, was: acted.was });
+        }
+        acted.fault.map_or(Ok(()), |fault| Err((fault.code, fault.message)))
+    }
+
+    /// Looks until it holds, or the time is up.
+    async fn until<T>(
+        &self,
+        player: &Player<'_>,
+        limit: Duration,
+        holds: impl Fn(&Scene) -> Result<T, String>,
+    ) -> Result<T, (&'static str, String)> {
+        let began = Instant::now();
+        let lost = |error: SessionError| ("ENGINE", error.to_string());
+        let mut first = true;
+        loop {
+            let scene = player.scene(first).await.map_err(lost)?;
+            first = false;
+            let why = match holds(&scene) {
+                Ok(value) => return Ok(value),
+                Err(why) => why,
+            };
+            let left = limit.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                return Err(("EXPECT_FAILED", why));
+            }
+            player.session.changed((left.as_millis() as u64).clamp(1, 250)).await.map_err(lost)?;
+        }
+    }
+
+    async fn judged(
+        &self,
+        player: &Player<'_>,
+        way: &Way<'_>,
+        words: &str,
+        limit: Duration,
+    ) -> Result<(), (&'static str, String)> {
+        let agent = self.agent.as_deref().ok_or_else(no_agent)?;
+        let began = Instant::now();
+        let words = way.values.fill(words);
+        let mut pause = Duration::from_millis(500);
+        loop {
+            let scene = player.scene(true).await.map_err(|error| ("ENGINE", error.to_string()))?;
+            let turn = Turn {
+                goal: &words,
+                context: &way.flow.context,
+                hand_off: None,
+                history: &[],
+                secrets: &[],
+                scene: &scene,
+            };
+            let told = agent.judge(turn).await.map_err(fault)?.value;
+            if told.holds {
+                return Ok(());
+            }
+            if began.elapsed() + pause > limit {
+                return Err(("ASSERT_FAILED", format!("{words}: {}", told.reason)));
+            }
+            // Nothing is asked twice of the same screen without need: until something changes, or for a while.
+            player.session.changed(pause.as_millis() as u64).await.map_err(|error| ("ENGINE", error.to_string()))?;
+            pause = (pause * 2).min(Duration::from_secs(5));
+        }
+    }
+
+    async fn read(
+        &self,
+        player: &Player<'_>,
+        way: &Way<'_>,
+        value: &Extract,
+        limit: Duration,
+    ) -> Result<String, (&'static str, String)> {
+        match value {
+            Extract::Node(expect) => {
+                let expect = expect.filled(&way.values);
+                self.until(player, limit, |scene| match fitting(&expect, &scene.nodes).as_slice() {
+                    [one] => Ok(one
+                        .value
+                        .clone()
+                        .unwrap_or_else(|| if one.text.is_empty() { one.name.clone() } else { one.text.clone() })),
+                    many => Err(format!("{} on the screen fit {}, expected one", many.len(), expect.describe())),
+                })
+                .await
+            }
+            Extract::Words(words) => {
+                let agent = self.agent.as_deref().ok_or_else(no_agent)?;
+                let scene = player.scene(true).await.map_err(|error| ("ENGINE", error.to_string()))?;
+                let words = way.values.fill(words);
+                let turn = Turn {
+                    goal: &words,
+                    context: &way.flow.context,
+                    hand_off: None,
+                    history: &[],
+                    secrets: &[],
+                    scene: &scene,
+                };
+                let told = agent.read(turn).await.map_err(fault)?;
+                told.value.value.ok_or(("EXTRACT_FAILED", format!("the screen does not show {words}")))
+            }
+        }
+    }
+}
+
+fn no_agent() -> (&'static str, String) {
+    ("NO_AGENT", "this step asks a model, and none is configured; name one with --model or --agent-command, or write it as `expect`".to_owned())
+}
+
+fn fault(error: AgentError) -> (&'static str, String) {
+    let code = match error {
+        AgentError::None(_) => "NO_AGENT",
+        AgentError::NoAnswer(_) => "NO_VERDICT",
+        AgentError::Invalid(_) | AgentError::Spent(_) => "STEP_FAILED",
+    };
+    (code, error.to_string())
+}
+
+/// The secrets of a flow, from the environment.
+///
+/// # Errors
+/// [`FlowError::NoSecret`].
+pub fn secrets(flow: &Flow) -> Result<Secrets, FlowError> {
+    let read = |name: &String| {
+        let variable = format!("{SECRET_PREFIX}{name}");
+        let value = crate::env::get(&variable).ok_or_else(|| FlowError::NoSecret {
+            flow: flow.name.clone(),
+            name: name.clone(),
+            variable,
+        })?;
+        Ok((name.clone(), value))
+    };
+    Ok(Secrets::new(flow.secrets.iter().map(read).collect::<Result<_, FlowError>>()?))
+}
+
+/// The key of a goal step.
+#[must_use]
+pub fn step_key(flow: &Flow, values: &Values, secrets: &Secrets, at: usize, words: &str) -> StepKey {
+    let texts = |words: &str| {
+        let params: BTreeMap<String, String> = placeholders(words)
+            .into_iter()
+            .map(|name| (name.clone(), values.key_text(&format!("{{{{{name}}}}}"))))
+            .collect();
+        (instruction(words), serde_json::to_string(&params).unwrap_or_default())
+    };
+    let (own, params) = texts(words);
+    // Only equal steps are counted: another step more or less renumbers nothing else.
+    let before = flow
+        .steps
+        .iter()
+        .take(at)
+        .filter(|step| matches!(&step.does, Does::Act(other) if texts(other) == (own.clone(), params.clone())))
+        .count();
+    let step = RecordedFor {
+        test_id: secrets.hide(&format!("{}#{}", flow.file, flow.name)),
+        target_id: "chromium".to_owned(),
+        instruction_digest: digest(&secrets.hide(&own)),
+        params_digest: digest(&secrets.hide(&params)),
+        call_index: before as u32,
+        instruction: secrets.hide(&own),
+    };
+    StepKey { step, context_digest: digest(&secrets.hide(&values.key_text(&flow.context))), project: String::new() }
+}
+
+/// The flows of these files; a directory stands for the YAML files in it. Paths are kept relative to the project.
+///
+/// # Errors
+/// [`FlowError::File`], [`FlowError::NoFlow`], [`FlowError::Store`].
+pub fn load(project: &Path, files: &[PathBuf]) -> Result<Vec<Flow>, FlowError> {
+    let mut flows = Vec::new();
+    for path in files {
+        let mut found = vec![path.clone()];
+        if path.is_dir() {
+            found = crate::store::file_names(path)?
+                .into_iter()
+                .filter(|name| is_yaml(name))
+                .map(|name| path.join(name))
+                .collect();
+            found.sort();
+        }
+        if found.is_empty() {
+            return Err(FlowError::NoFlow(path.display().to_string()));
+        }
+        for file in found {
+            let text = crate::store::read_to_string(&file)?;
+            let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            let name = real(&file).strip_prefix(real(project)).map_or_else(|_| file.clone(), Path::to_path_buf);
+            flows.push(super::file::parse(&name.to_string_lossy().replace('\\', "/"), &text)?);
+        }
+    }
+    Ok(flows)
+}
+
+fn is_yaml(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|kind| kind == "yaml" || kind == "yml")
+}
+
+impl Expect {
+    fn filled(&self, values: &Values) -> Self {
+        let fill = |text: &Option<String>| text.as_deref().map(|text| values.fill(text));
+        Self {
+            role: self.role.clone(),
+            name: fill(&self.name),
+            text: fill(&self.text),
+            contains: fill(&self.contains),
+            test_id: fill(&self.test_id),
+            value: fill(&self.value),
+            within: fill(&self.within),
+            url: fill(&self.url),
+            title: fill(&self.title),
+            ..*self
+        }
+    }
+}
+
+impl Outcome {
+    /// Its word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Flaky => "flaky",
+            Self::Failed => "failed",
+            Self::Stale => "stale",
+            Self::Error => "error",
+            Self::Skipped => "skipped",
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! The loop: red, once more, repaired by the cheapest who can, proved; or everything back. Every side effect comes in by
+//! [`Hands`]; the files are written through the [`Journal`].
+
+mod advise;
+mod attempt;
+mod prove;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::heal::advisor::{Advisor, masked};
+use crate::heal::command::{TestRun, TestRunner};
+use crate::heal::diagnose::{Diagnosis, Failure, FailureKind, diagnose};
+use crate::heal::error::HealError;
+use crate::heal::journal::{Journal, is_busy};
+use crate::heal::report::Report;
+use crate::heal::result::{Attempt, HealResult, Proof, Verdict, unified};
+use crate::heal::vrt::{Review, ReviewTerms};
+use crate::llm::ModelUse;
+use crate::store::{Ids, read_to_string};
+
+/// What is healed, and within which bounds.
+#[derive(Clone, Debug)]
+pub struct HealOptions {
+    /// The test file: the only one that may be written, unless `also` names more.
+    pub file: PathBuf,
+    /// The directory that no written file may lie outside of.
+    pub root: PathBuf,
+    /// Where the journal lies.
+    pub project: PathBuf,
+    /// Page objects and helpers that may be written too.
+    pub also: Vec<PathBuf>,
+    /// Most attempts.
+    pub max_attempts: u32,
+    /// So many times green and then red is flaky.
+    pub flaky_threshold: u32,
+    /// Failures of a tier before the next one is asked.
+    pub escalate_after: u32,
+    /// Whether expectations may change.
+    pub allow_expectation: bool,
+    /// Whether a model may write the file anew (the guard holds all the same).
+    pub allow_rewrite: bool,
+    /// Request, plan, inventory of locators.
+    pub guardrail: String,
+    /// The terms for screenshots.
+    pub review: ReviewTerms,
+    /// Whether the repair is only shown: everything is put back.
+    pub dry_run: bool,
+}
+
+impl HealOptions {
+    /// The usual bounds.
+    #[must_use]
+    pub fn new(file: PathBuf, root: PathBuf) -> Self {
+        Self {
+            file,
+            project: root.clone(),
+            root,
+            also: Vec::new(),
+            max_attempts: 6,
+            flaky_threshold: 2,
+            escalate_after: 1,
+            allow_expectation: false,
+            allow_rewrite: false,
+            guardrail: String::new(),
+            review: ReviewTerms::default(),
+            dry_run: false,
+        }
+    }
+}
+
+/// Everything with a side effect.
+pub struct Hands<'a> {
+    /// Runs the tests.
+    pub runner: &'a dyn TestRunner,
+    /// Who is asked for locators, cheapest first.
+    pub codegen: Vec<&'a dyn Advisor>,
+    /// Who is asked for screenshots, cheapest first.
+    pub observe: Vec<&'a dyn Advisor>,
+    /// What was spent up to now.
+    pub spent: &'a (dyn Fn() -> ModelUse + Sync),
+    /// Says what is going on.
+    pub say: &'a (dyn Fn(&str) + Sync),
+    /// Names of journals.
+    pub ids: Ids,
+}
+
+impl std::fmt::Debug for Hands<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hands").finish_non_exhaustive()
+    }
+}
+
+/// Heals one file, or puts everything back.
+///
+/// # Errors
+/// [`HealError`]: the file or the command cannot be used. A verdict is no error. Dropping the future puts everything back.
+pub async fn heal(options: &HealOptions, hands: &Hands<'_>) -> Result<HealResult, HealError> {
+    let began = Instant::now();
+    let root = resolved(&options.root, &options.root)?;
+    let file = resolved(&options.file, &root)?;
+    let mut texts = BTreeMap::new();
+    texts.insert(file.clone(), read_to_string(&file)?);
+    for path in &options.also {
+        let path = resolved(path, &root)?;
+        let text = read_to_string(&path)?;
+        texts.insert(path, text);
+    }
+    for path in texts.keys() {
+        if is_busy(&options.project, path)? {
+            return Err(HealError::Busy(path.clone()));
+        }
+    }
+    let mut journal = Journal::open(&options.project, &hands.ids.token())?;
+    for path in texts.keys() {
+        journal.keep(path)?;
+    }
+    let shots = file.with_file_name(format!("{}-snapshots", file.file_name().unwrap_or_default().to_string_lossy()));
+    journal.watch_folder(&shots)?;
+    let mut work = Work {
+        options,
+        hands,
+        file,
+        originals: texts.clone(),
+        texts,
+        journal,
+        attempts: Vec::new(),
+        reviews: Vec::new(),
+        promoted: Vec::new(),
+        healed: Vec::new(),
+        history: Vec::new(),
+        tier: 0,
+        failures_at_tier: 0,
+        test_runs: 0,
+        expected: Vec::new(),
+        flake_streak: 0,
+        tried: Vec::new(),
+        proof: None,
+    };
+    let (verdict, reason) = work.go().await?;
+    work.end(verdict, reason, began)
+}
+
+/// The real path of a file, which must lie in a directory.
+fn resolved(path: &Path, root: &Path) -> Result<PathBuf, HealError> {
+    let bad = |problem: String| HealError::File { path: path.to_path_buf(), problem };
+    let real = path.canonicalize().map_err(|error| bad(error.to_string()))?;
+    if !real.starts_with(root) {
+        return Err(bad(format!("it leads out of `{}`", root.display())));
+    }
+    Ok(real)
+}
+
+type Ended = (Verdict, String);
+
+struct Work<'a> {
+    options: &'a HealOptions,
+    hands: &'a Hands<'a>,
+    file: PathBuf,
+    originals: BTreeMap<PathBuf, String>,
+    texts: BTreeMap<PathBuf, String>,
+    journal: Journal,
+    attempts: Vec<Attempt>,
+    reviews: Vec<Review>,
+    promoted: Vec<PathBuf>,
+    /// What was repaired: the test, and the line in the test file from which on something must check it.
+    healed: Vec<(String, usize)>,
+    history: Vec<String>,
+    tier: usize,
+    failures_at_tier: u32,
+    test_runs: u32,
+    /// The tests that ran when it was red.
+    expected: Vec<(String, String)>,
+    flake_streak: u32,
+    /// Edits that did not help: they are not tried again.
+    tried: Vec<String>,
+    proof: Option<Proof>,
+}
+
+/// What an attempt at one failure came to.
+enum Step {
+    /// Something was written; see what it brings.
+    Applied(Undo),
+    /// Nothing more can be done.
+    End(Ended),
+    /// Nothing was written, and another tier may.
+    Again,
+}
+
+/// How the last edit is undone.
+struct Undo {
+    path: PathBuf,
+    text: String,
+    signature: String,
+    failing: Vec<String>,
+    promoted: bool,
+}
+
+impl Work<'_> {
+    async fn run(&mut self) -> Result<TestRun, HealError> {
+        self.test_runs += 1;
+        let run = self.hands.runner.run(&self.file).await?;
+        Ok(TestRun { report: run.report.map(|report| report.of_file(&self.file)), ..run })
+    }
+
+    /// A run and what it says; an end when it says nothing.
+    async fn look(&mut self) -> Result<Result<(Report, Diagnosis), Ended>, HealError> {
+        let run = self.run().await?;
+        let Some(report) = run.report else {
+            if run.timed_out {
+                return Ok(Err((
+                    Verdict::Environment,
+                    "the test command did not end in time and was ended with its processes".to_owned(),
+                )));
+            }
+            let tail: Vec<&str> = run.output.lines().rev().take(3).collect();
+            return Err(HealError::NoReport(masked(&tail.into_iter().rev().collect::<Vec<_>>().join(" "))));
+        };
+        let mut diagnosis = diagnose(&report);
+        if let Diagnosis::Failing(failures) = &mut diagnosis {
+            // Playwright wipes what it left at the next run.
+            for failure in failures {
+                failure.snapshot =
+                    failure.context.as_ref().and_then(|path| read_to_string(path).ok()).unwrap_or_default();
+            }
+        }
+        Ok(Ok((report, diagnosis)))
+    }
+
+    async fn go(&mut self) -> Result<Ended, HealError> {
+        let mut diagnosis = match self.look().await? {
+            Ok((_, diagnosis)) => diagnosis,
+            Err(ended) => return Ok(ended),
+        };
+        while diagnosis == Diagnosis::Green {
+            // Nothing to do, unless it is red now and then.
+            let mut red = None;
+            for _ in 0..2 {
+                match self.look().await? {
+                    Ok((_, Diagnosis::Green)) => {}
+                    Ok(seen) => red = Some(seen),
+                    Err(ended) => return Ok(ended),
+                }
+            }
+            let Some(_) = red else {
+                return Ok((Verdict::AlreadyGreen, "every test passes, three times in a row".to_owned()));
+            };
+            self.flake_streak += 1;
+            if self.flake_streak >= self.options.flaky_threshold {
+                return Ok((Verdict::Flaky, "green, and then red without a change".to_owned()));
+            }
+            diagnosis = match self.look().await? {
+                Ok((_, diagnosis)) => diagnosis,
+                Err(ended) => return Ok(ended),
+            };
+        }
+        if let Some(ended) = final_word(&diagnosis) {
+            return Ok(ended);
+        }
+        if let Diagnosis::Failing(failures) = &diagnosis
+            && let Some(failure) = failures.iter().find(|failure| failure.kind == FailureKind::MissingBaseline)
+        {
+            // Playwright has written it by now, so the next run would be green without anybody's review.
+            return Ok((Verdict::NeedsReview, missing_baseline(failure)));
+        }
+        // Once more before anything is spent or written.
+        (self.hands.say)("red; once more before anything is touched");
+        let (again, second) = match self.look().await? {
+            Ok(seen) => seen,
+            Err(ended) => return Ok(ended),
+        };
+        if second == Diagnosis::Green {
+            return Ok((Verdict::Flaky, "red, and then green without a change".to_owned()));
+        }
+        let mut report = again;
+        diagnosis = second;
+        self.expected = sorted(report.executed());
+        for _ in 0..self.options.max_attempts {
+            if let Some(ended) = final_word(&diagnosis) {
+                return Ok(ended);
+            }
+            let Diagnosis::Failing(failures) = &diagnosis else {
+                match self.prove(&report).await? {
+                    Some(ended) => return Ok(ended),
+                    None => {
+                        (report, diagnosis) = match self.look().await? {
+                            Ok(seen) => seen,
+                            Err(ended) => return Ok(ended),
+                        };
+                        continue;
+                    }
+                }
+            };
+            match self.attempt(failures).await? {
+                Step::End(ended) => return Ok(ended),
+                Step::Again => {}
+                Step::Applied(undo) => {
+                    let seen = match self.look().await? {
+                        Ok(seen) => seen,
+                        Err(ended) => return Ok(ended),
+                    };
+                    if let Some(reason) = unhelpful(&undo, &seen.1) {
+                        // The report of the text before still holds.
+                        self.take_back(undo, &reason)?;
+                        continue;
+                    }
+                    self.failures_at_tier = 0;
+                    (report, diagnosis) = seen;
+                }
+            }
+        }
+        if diagnosis == Diagnosis::Green
+            && let Some(ended) = self.prove(&report).await?
+        {
+            return Ok(ended);
+        }
+        Ok((Verdict::GiveUp, format!("{} attempts did not make it green", self.options.max_attempts)))
+    }
+
+    fn take_back(&mut self, undo: Undo, reason: &str) -> Result<(), HealError> {
+        if undo.promoted {
+            self.promoted.clear();
+        } else {
+            self.journal.write(&undo.path, undo.text.as_bytes())?;
+            self.texts.insert(undo.path, undo.text);
+        }
+        self.healed.pop();
+        if let Some(attempt) = self.attempts.last_mut() {
+            "failed".clone_into(&mut attempt.outcome);
+            reason.clone_into(&mut attempt.reason);
+            self.history.push(format!(
+                "{} -> {}: {reason}",
+                attempt.old.as_deref().unwrap_or_default(),
+                attempt.new.as_deref().unwrap_or_default()
+            ));
+            self.tried.extend(attempt.new.clone());
+        }
+        self.escalate();
+        Ok(())
+    }
+
+    fn escalate(&mut self) {
+        self.failures_at_tier += 1;
+        if self.failures_at_tier >= self.options.escalate_after {
+            self.failures_at_tier = 0;
+            self.tier += 1;
+        }
+    }
+
+    fn end(mut self, verdict: Verdict, reason: String, began: Instant) -> Result<HealResult, HealError> {
+        let mut diff = String::new();
+        for (path, text) in &self.texts {
+            let name = path.strip_prefix(&self.options.root).unwrap_or(path).display().to_string();
+            diff.push_str(&unified(&name, self.originals.get(path).map_or("", String::as_str), text));
+        }
+        let stands = verdict == Verdict::Fixed && !self.options.dry_run;
+        let promoted = if stands { std::mem::take(&mut self.promoted) } else { Vec::new() };
+        let mut reason = masked(&reason);
+        if stands {
+            self.journal.commit()?;
+        } else {
+            let restored = self.journal.restore()?;
+            for path in restored.kept {
+                reason.push_str(&format!("; `{}` was edited by somebody else and is left as it is", path.display()));
+            }
+            if verdict == Verdict::Fixed {
+                reason.push_str("; put back, because this was a dry run");
+            }
+        }
+        Ok(HealResult {
+            verdict,
+            reason,
+            file: self.file,
+            attempts: self.attempts,
+            reviews: self.reviews,
+            diff,
+            promoted,
+            proof: self.proof,
+            test_runs: self.test_runs,
+            model: (self.hands.spent)(),
+            duration_ms: began.elapsed().as_millis() as u64,
+        })
+    }
+}
+
+/// The verdict of a diagnosis that needs no attempt.
+fn final_word(diagnosis: &Diagnosis) -> Option<Ended> {
+    match diagnosis {
+        Diagnosis::Environment(reason) => Some((Verdict::Environment, masked(reason))),
+        Diagnosis::Compile(reason) => Some((Verdict::GiveUp, format!("the tests do not run: {}", masked(reason)))),
+        Diagnosis::Flaky(tests) => Some((Verdict::Flaky, format!("passes at a later try: {}", tests.join(", ")))),
+        Diagnosis::Green | Diagnosis::Failing(_) => None,
+    }
+}
+
+/// Why an edit did not help; none when it did.
+fn unhelpful(undo: &Undo, diagnosis: &Diagnosis) -> Option<String> {
+    let Diagnosis::Failing(failures) = diagnosis else {
+        return (*diagnosis != Diagnosis::Green).then(|| "the run after it did not come to an end".to_owned());
+    };
+    if let Some(new) = failures.iter().find(|failure| !undo.failing.contains(&failure.test)) {
+        return Some(format!("`{}` fails now, and did not before", new.test));
+    }
+    let same = |failure: &&Failure| {
+        failure.signature() == undo.signature
+            || (!undo.promoted
+                && failure.kind == FailureKind::Locator
+                && undo.signature.starts_with("Locator")
+                && same_place(&failure.signature(), &undo.signature))
+    };
+    failures.iter().find(same).map(|failure| format!("it fails in the same place: {}", first_line(&failure.message)))
+}
+
+/// Whether two signatures speak of one test and one line.
+fn same_place(a: &str, b: &str) -> bool {
+    let line =
+        |text: &str| text.split(" getBy").next().unwrap_or(text).split(" locator(").next().unwrap_or(text).to_owned();
+    line(a) == line(b)
+}
+
+fn missing_baseline(failure: &Failure) -> String {
+    let mut reason = "there is no baseline to compare with; a first one is for a person to accept".to_owned();
+    let Some(path) = &failure.images.baseline else { return reason };
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let Some((stem, platform)) = name.rsplit_once('-') else { return reason };
+    let others = ["darwin", "linux", "win32"]
+        .into_iter()
+        .filter(|other| *other != platform && path.with_file_name(format!("{stem}-{other}.png")).exists());
+    let others: Vec<&str> = others.collect();
+    if !others.is_empty() {
+        reason.push_str(&format!("; there is one for {}", others.join(" and ")));
+    }
+    reason
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    masked(&line.chars().take(300).collect::<String>())
+}
+
+fn sorted(mut tests: Vec<(String, String)>) -> Vec<(String, String)> {
+    tests.sort();
+    tests
+}

@@ -1,0 +1,517 @@
+//! `heal`: the loop, its money, its journal and its guard, with a test command that is a script.
+
+use serde_json::Value;
+
+use crate::heal_kit::{FILE, PAGE, SPEC, arguments, heal, project, report, start, until};
+use crate::model_kit::{ModelServer, Reply};
+use crate::sandbox::{Answer, Sandbox};
+
+fn verdict(answer: &Answer) -> String {
+    answer.json()["verdict"].as_str().unwrap_or_default().to_owned()
+}
+
+#[track_caller]
+fn ends(sandbox: &Sandbox, options: &[&str], word: &str) -> Value {
+    let answer = heal(sandbox, options);
+    let document = answer.json();
+    assert_eq!(document["verdict"], word, "{document:#}\n{}", answer.stderr);
+    let exit = i32::from(!matches!(word, "fixed" | "already-green"));
+    assert_eq!((answer.code, &document["exitCode"]), (exit, &exit.into()));
+    if word != "fixed" {
+        assert_eq!(sandbox.read(FILE), SPEC, "the spec is as it was");
+    }
+    document
+}
+
+fn runs(sandbox: &Sandbox) -> usize {
+    std::fs::read_to_string(sandbox.file("runs")).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn a_renamed_button_is_repaired_without_a_model_and_proved() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    let document = ends(&sandbox, &[], "fixed");
+    assert_eq!(sandbox.read(FILE), SPEC.replace("'Begin'", "'Start'"));
+    assert_eq!((&document["proof"]["greenRuns"], &document["proof"]["falsified"][0]), (&3.into(), &"starts".into()));
+    assert_eq!(document["model"]["calls"], 0);
+    let evidence = &document["attempts"][0]["evidence"];
+    assert_eq!((&evidence["before"], &evidence["after"]), (&"button \"Begin\"".into(), &"button \"Start\"".into()));
+    assert!(
+        document["diff"].as_str().unwrap().contains("+  await page.getByRole('button', { name: 'Start' }).click();")
+    );
+    // Red, red, green, twice more, false.
+    assert_eq!((runs(&sandbox), &document["testRuns"]), (6, &6.into()));
+    let schema = agent_test::schema::find("heal-result").unwrap().schema().to_value();
+    assert!(jsonschema::is_valid(&schema, &document));
+}
+
+#[test]
+fn a_green_test_is_left_alone() {
+    let sandbox = project(SPEC, "Begin", PAGE);
+    let document = ends(&sandbox, &[], "already-green");
+    assert_eq!(document["attempts"], Value::Array(vec![]));
+}
+
+#[test]
+fn a_dry_run_shows_the_repair_and_puts_it_back() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    let document = heal(&sandbox, &["--dry-run"]).exits(0).json();
+    assert_eq!(document["verdict"], "fixed");
+    assert!(document["diff"].as_str().unwrap().contains("'Start'"));
+    assert_eq!(sandbox.read(FILE), SPEC);
+}
+
+#[test]
+fn red_and_then_green_without_a_change_is_flaky_and_nothing_is_spent() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    sandbox.write("green_runs", "2");
+    ends(&sandbox, &[], "flaky");
+    assert_eq!(runs(&sandbox), 2);
+}
+
+#[test]
+fn green_and_then_red_again_and_again_is_flaky() {
+    let sandbox = project(SPEC, "Begin", PAGE);
+    sandbox.write("red_runs", "3 6");
+    ends(&sandbox, &["--flaky-threshold", "2"], "flaky");
+}
+
+#[test]
+fn a_repair_that_is_red_now_and_then_is_flaky_and_put_back() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    sandbox.write("red_runs", "5 8 9");
+    ends(&sandbox, &["--flaky-threshold", "2"], "flaky");
+}
+
+#[test]
+fn an_application_that_is_not_there_is_no_matter_of_the_test() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    sandbox.write(
+        "red.json",
+        &report(Some(("Error: page.goto: net::ERR_CONNECTION_REFUSED at http://127.0.0.1:1/", 3, 9))),
+    );
+    ends(&sandbox, &[], "environment");
+    let blank = project(SPEC, "'Start'", "- generic [ref=e1]\n");
+    ends(&blank, &[], "environment");
+    let login = project(SPEC, "'Start'", "- textbox \"Password\"\n- button \"Log in\"\n");
+    ends(&login, &[], "environment");
+    let broken = project(SPEC, "'Start'", "- heading \"500 Internal Server Error\" [level=1]\n");
+    ends(&broken, &[], "environment");
+}
+
+#[test]
+fn a_value_that_differs_is_the_applications_until_it_was_declared() {
+    let sandbox = project(SPEC, "'complete'", PAGE);
+    let message = "Error: expect(locator).toHaveText(expected) failed\n\nLocator: getByRole('status')\nExpected: \"done\"\nReceived: \"complete\"\n";
+    sandbox.write("red.json", &report(Some((message, 4, 42))));
+    ends(&sandbox, &[], "app-regression-suspected");
+    ends(&sandbox, &["--expected-change", "The badge is red now"], "app-regression-suspected");
+    ends(&sandbox, &["--expected-change", "The status reads complete now"], "fixed");
+    assert_eq!(sandbox.read(FILE), SPEC.replace("'done'", "'complete'"));
+}
+
+#[test]
+fn a_feature_that_is_gone_is_not_repaired_away() {
+    let sandbox = project(SPEC, "'Cancel'", "- heading \"Orders\"\n- button \"Cancel\"\n- status: done\n");
+    ends(&sandbox, &[], "give-up");
+}
+
+#[test]
+fn a_test_that_is_green_whatever_it_expects_is_not_called_fixed() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    std::fs::remove_file(sandbox.file("false.json")).unwrap();
+    std::fs::copy(sandbox.file("green.json"), sandbox.file("false.json")).unwrap();
+    let document = ends(&sandbox, &[], "needs-review");
+    assert!(document["reason"].as_str().unwrap().contains("turned false"), "{document:#}");
+}
+
+#[test]
+fn a_click_that_nothing_checks_is_for_a_person() {
+    let spec = "import { test, expect } from '@playwright/test';\ntest('starts', async ({ page }) => {\n  await page.getByRole('button', { name: 'Begin' }).click();\n});\n";
+    let sandbox = project(spec, "'Start'", PAGE);
+    let answer = heal(&sandbox, &[]).exits(1);
+    assert_eq!(verdict(&answer), "needs-review");
+    assert_eq!(sandbox.read(FILE), spec);
+}
+
+#[test]
+fn a_locator_of_a_page_object_is_repaired_only_where_that_is_allowed() {
+    let place = "export class Login {\n  constructor(readonly page) {}\n  async start() { await this.page.getByRole('button', { name: 'Begin' }).click(); }\n}\n";
+    let spec = "import { test, expect } from '@playwright/test';\ntest('starts', async ({ page }) => {\n  await new Login(page).start();\n  await expect(page.getByRole('status')).toHaveText('done');\n});\n";
+    let sandbox = project(spec, "Login", PAGE);
+    sandbox.write("pages/login.ts", place);
+    let column = place.lines().nth(2).unwrap().find("click").unwrap() as u32 + 1;
+    let message = format!(
+        "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button', {{ name: 'Begin' }})\n\n   at pages/login.ts:3\n    at Login.start (@ROOT@/pages/login.ts:3:{column})\n    at @ROOT@/{FILE}:3:25"
+    );
+    sandbox.write(
+        "red.json",
+        &report(Some((&message, 3, column))).replace(
+            &format!("\"file\":\"@ROOT@/{FILE}\",\"line\":3"),
+            "\"file\":\"@ROOT@/pages/login.ts\",\"line\":3",
+        ),
+    );
+    sandbox.write(
+        "run.sh",
+        &sandbox.read("run.sh").replace("grep -q \"$(cat want)\" \"$spec\"", "grep -q \"'Start'\" pages/login.ts"),
+    );
+    let refused = heal(&sandbox, &[]).exits(1).json();
+    assert_eq!(refused["verdict"], "needs-review", "{refused:#}");
+    assert!(refused["reason"].as_str().unwrap().contains("login.ts:3"), "{refused:#}");
+    let fixed = heal(&sandbox, &["--also", "pages/login.ts"]).exits(0).json();
+    assert_eq!(fixed["verdict"], "fixed", "{fixed:#}");
+    assert_eq!(
+        (sandbox.read("pages/login.ts"), sandbox.read(FILE)),
+        (place.replace("'Begin'", "'Start'"), spec.to_owned())
+    );
+}
+
+#[test]
+fn a_command_that_hangs_is_ended() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    sandbox.write("hold", "1");
+    let document = ends(&sandbox, &["--timeout", "1"], "environment");
+    assert!(document["reason"].as_str().unwrap().contains("in time"));
+}
+
+#[test]
+fn a_command_without_a_report_is_the_callers_mistake() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    let answer = sandbox.run(&["heal", FILE, "--json", "--", "true"]).exits(2).json();
+    assert!(answer["error"]["message"].as_str().unwrap().contains("without a report"), "{answer:#}");
+    sandbox.run(&["heal", FILE, "--", "npx", "playwright", "test", "--update-snapshots"]).exits(2);
+    sandbox.run(&["heal", FILE]).exits(2);
+    sandbox.run(&["heal", "missing.spec.ts", "--", "true"]).exits(2);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_spec_that_leads_out_of_the_project_is_refused() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(outside.path(), SPEC).unwrap();
+    std::os::unix::fs::symlink(outside.path(), sandbox.file("tests/link.spec.ts")).unwrap();
+    sandbox.run(&["heal", "tests/link.spec.ts", "--", "sh", "run.sh", "{file}"]).exits(2);
+    assert_eq!(std::fs::read_to_string(outside.path()).unwrap(), SPEC);
+}
+
+#[test]
+fn killed_at_any_run_the_next_start_puts_the_spec_back_byte_for_byte() {
+    for hold in 1..=6 {
+        let sandbox = project(SPEC, "'Start'", PAGE);
+        sandbox.write("hold", &hold.to_string());
+        let mut child = start(&sandbox, &[]);
+        until("the run that is held", || sandbox.file("held").exists());
+        // In the middle of the third to sixth run the repair (or its falsified form) is on the disk.
+        assert_eq!(sandbox.read(FILE) == SPEC, hold <= 2, "{hold}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let answer = sandbox.run(&["heal", "--recover", "--json"]).exits(0).json();
+        assert_eq!(sandbox.read(FILE), SPEC, "{hold}");
+        assert_eq!(answer["recovered"]["restored"].as_array().unwrap().len(), usize::from(hold > 2), "{answer:#}");
+        assert_eq!(std::fs::read_dir(sandbox.file(".agent-test/heal")).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn killed_at_any_moment_the_next_start_puts_everything_back() {
+    // Moments between the runs: while the journal, the copy and the spec are written.
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    for moment in 0..14_u64 {
+        sandbox.write("runs", "");
+        let mut child = start(&sandbox, &[]);
+        until("a run", || runs(&sandbox) >= 2 || child.try_wait().unwrap().is_some());
+        std::thread::sleep(std::time::Duration::from_millis(moment * 3));
+        let _ = child.kill();
+        let done = child.wait().unwrap().success();
+        sandbox.run(&["heal", "--recover"]).exits(0);
+        if done {
+            sandbox.write(FILE, SPEC);
+        }
+        assert_eq!(sandbox.read(FILE), SPEC, "{moment}");
+    }
+}
+
+#[test]
+fn a_signal_puts_everything_back_at_once() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    sandbox.write("hold", "4");
+    let mut child = start(&sandbox, &[]);
+    until("the run that is held", || sandbox.file("held").exists());
+    assert_ne!(sandbox.read(FILE), SPEC);
+    std::process::Command::new("kill").arg("-TERM").arg(child.id().to_string()).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert_eq!(sandbox.read(FILE), SPEC);
+}
+
+#[test]
+fn a_second_heal_of_the_same_file_is_refused() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    sandbox.write("hold", "1");
+    let mut child = start(&sandbox, &[]);
+    until("the run that is held", || sandbox.file("held").exists());
+    let busy = heal(&sandbox, &[]).exits(2).json();
+    assert_eq!(busy["error"]["code"], "heal_failed");
+    assert!(busy["error"]["message"].as_str().unwrap().contains("another heal"), "{busy:#}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn an_edit_of_the_spec_during_the_run_is_not_written_over() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    sandbox.write("edit", "2");
+    heal(&sandbox, &[]).exits(2);
+    assert_eq!(sandbox.read(FILE), format!("{SPEC}// edited\n"));
+}
+
+const MODEL: &str = "openai_compatible/m";
+
+/// A project whose button says something that only a model knows to be the same.
+fn hard() -> Sandbox {
+    project(
+        SPEC,
+        "'Go live'",
+        "- heading \"Orders\" [level=1]\n- button \"Go live\" [ref=e1]\n- button \"Cancel\" [ref=e2]\n- status: done\n",
+    )
+}
+
+fn tier(server: &ModelServer, price: &str) -> String {
+    format!("{MODEL},url={}/v1,{price}", server.url)
+}
+
+#[test]
+fn a_model_picks_where_the_free_tier_stops_and_its_cost_is_in_the_ledger() {
+    let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Pick("Go live")]));
+    let document = ends(&sandbox, &["--codegen-tier", &tier(&server, "prompt=1,answer=2")], "fixed");
+    assert_eq!(sandbox.read(FILE), SPEC.replace("'Begin'", "'Go live'"));
+    assert_eq!(document["model"]["calls"], 1);
+    let cost = document["model"]["costUsd"].as_f64().unwrap();
+    assert!((cost - 0.0011).abs() < 1e-9, "{cost}");
+    assert_eq!(document["model"]["ledger"][0]["purpose"], "heal-pick");
+}
+
+#[test]
+fn a_model_that_finds_nothing_is_followed_by_the_next_tier() {
+    let (sandbox, server) = (
+        hard(),
+        ModelServer::start(&[
+            Reply::Say(r#"{"number": null, "same_purpose": false, "reason": "not clear"}"#),
+            Reply::Pick("Go live"),
+        ]),
+    );
+    let one = tier(&server, "free");
+    let document =
+        ends(&sandbox, &["--codegen-tier", &one, "--codegen-tier", &one.replace("/m,", "/strong,")], "fixed");
+    assert_eq!(document["model"]["calls"], 2);
+    assert!(server.asked()[1].words().contains("not clear"), "the stronger is told what was tried");
+}
+
+#[test]
+fn an_adversary_gets_nothing_past_the_guard() {
+    let edits = [
+        r#"{"edits": [{"range": "toHaveText('done')", "replacement": "toHaveText(/.*/)"}], "reason": "x"}"#,
+        r#"{"edits": [{"range": "  await page.getByRole('button', { name: 'Begin' }).click();\n", "replacement": ""}], "reason": "x"}"#,
+        r#"{"edits": [{"range": "test('starts'", "replacement": "test.skip('starts'"}], "reason": "x"}"#,
+        r#"{"edits": [{"range": "await expect", "replacement": "await expect.soft"}], "reason": "x"}"#,
+        r#"{"edits": [{"range": "'Begin' }).click()", "replacement": "'[ref=e1]' }).click()"}], "reason": "x"}"#,
+        r#"{"edits": [], "rewrite": "import { test } from '@playwright/test'; test('starts', async () => {});", "reason": "x"}"#,
+    ];
+    for edit in edits {
+        // Nothing to pick from: the page holds no button.
+        let sandbox = project(SPEC, "nothing-is-enough", "- heading \"Orders\" [level=1]\n- status: done\n");
+        sandbox.write("always", "");
+        let server = ModelServer::start(&[Reply::Say(edit)]);
+        let document = ends(&sandbox, &["--codegen-tier", &tier(&server, "free"), "--allow-rewrite"], "give-up");
+        assert_eq!(document["attempts"].as_array().unwrap().last().unwrap()["tier"], "free", "{document:#}");
+        assert!(
+            document["attempts"].as_array().unwrap().iter().any(|attempt| attempt["outcome"] == "refused"),
+            "{edit}\n{document:#}"
+        );
+    }
+}
+
+#[test]
+fn an_adversary_that_picks_the_wrong_element_is_undone() {
+    let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Pick("Cancel")]));
+    let document = ends(&sandbox, &["--codegen-tier", &tier(&server, "free")], "give-up");
+    assert!(
+        document["attempts"].as_array().unwrap().iter().any(|attempt| attempt["outcome"] == "failed"),
+        "{document:#}"
+    );
+}
+
+#[test]
+fn a_call_that_could_cost_more_than_is_left_is_not_made() {
+    let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Pick("Go live")]));
+    let document =
+        ends(&sandbox, &["--codegen-tier", &tier(&server, "prompt=1,answer=2"), "--budget-usd", "0.0001"], "give-up");
+    assert_eq!((server.calls(), &document["model"]["calls"]), (0, &0.into()));
+}
+
+#[test]
+fn a_tier_without_a_price_is_refused_before_anything_runs() {
+    let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Hang]));
+    let answer = heal(&sandbox, &["--codegen-tier", &format!("{MODEL},url={}/v1", server.url)]).exits(2).json();
+    assert_eq!(answer["error"]["code"], "no_model_price");
+    let negative = heal(&sandbox, &["--codegen-tier", &tier(&server, "prompt=-1,answer=1")]).exits(2).json();
+    assert_eq!(negative["error"]["code"], "bad_model_price");
+    assert_eq!((runs(&sandbox), server.calls()), (0, 0));
+}
+
+#[test]
+fn prices_come_from_a_list_and_tiers_from_a_catalogue() {
+    let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Pick("Go live")]));
+    sandbox.write(
+        "prices.json",
+        r#"{"data": [{"id": "m", "pricing": {"prompt": "0.000001", "completion": "0.000002"}}]}"#,
+    );
+    sandbox.write(
+        "tiers.json",
+        &format!(r#"{{"codegen": [{{"model": "openrouter/m", "baseUrl": "{}/v1"}}]}}"#, server.url),
+    );
+    let document = ends(&sandbox, &["--tiers", "tiers.json", "--prices", "prices.json"], "fixed");
+    assert!((document["model"]["costUsd"].as_f64().unwrap() - 0.0011).abs() < 1e-9, "{document:#}");
+}
+
+#[test]
+fn a_model_that_does_not_answer_ends_in_giving_up_with_everything_back() {
+    for reply in [Reply::Status(400), Reply::Say("no JSON at all")] {
+        let (sandbox, server) = (hard(), ModelServer::start(&[reply]));
+        ends(&sandbox, &["--codegen-tier", &tier(&server, "free")], "give-up");
+    }
+}
+
+#[test]
+fn a_model_is_told_of_no_secret_and_of_the_guardrail() {
+    let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Pick("Go live")]));
+    sandbox.write("context.md", "# Page snapshot\n\n```yaml\n- button \"Go live\" [ref=e1]\n- button \"token hunter2-secret\"\n- status: done\n```\n");
+    sandbox.write("plan.md", "Never drop the publishing step.");
+    let tier = tier(&server, "free");
+    let mut command = sandbox.command(&arguments(&["--codegen-tier", &tier, "--guardrail", "plan.md"]));
+    let answer: Answer = command
+        .env("SHOP_PASSWORD", "hunter2-secret")
+        .env("VLMKIT_HEAL_BASEURL_KEY", "sk-own")
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!(verdict(&answer), "fixed");
+    let asked = &server.asked()[0];
+    assert!(!asked.words().contains("hunter2-secret") && asked.words().contains("[SHOP_PASSWORD]"));
+    assert!(asked.words().contains("Never drop the publishing step."));
+    assert_eq!(asked.key, "sk-own");
+}
+
+#[test]
+fn a_batch_keeps_to_its_budget_and_goes_on_after_an_error() {
+    let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Pick("Go live")]));
+    for name in ["tests/b.spec.ts", "tests/c.spec.ts"] {
+        sandbox.write(name, SPEC);
+    }
+    // Each file's report is its own.
+    sandbox.write("run.sh", &sandbox.read("run.sh").replace("|$PWD|g\"", "|$PWD|g; s|tests/a.spec.ts|$spec|g\""));
+    let tier = tier(&server, "prompt=0,answer=2");
+    let arguments = [
+        "heal",
+        "--all",
+        FILE,
+        "missing.spec.ts",
+        "tests/b.spec.ts",
+        "tests/c.spec.ts",
+        "--json",
+        "--codegen-tier",
+        &tier,
+        "--total-budget-usd",
+        "0.0011",
+        "--markdown",
+        "out.md",
+        "--budget-usd",
+        "1",
+        "--",
+        "sh",
+        "run.sh",
+        "{file}",
+    ];
+    // A call is reserved at 4000 tokens of an answer, 0.008 USD, and costs 0.0001.
+    // The first call may cost more than all of it, so nothing is spent at all.
+    let document = sandbox.run(&arguments).exits(1).json();
+    assert_eq!((&document["fixed"], server.calls()), (&0.into(), 0), "{document:#}");
+    let raised: Vec<&str> = arguments.iter().map(|word| if *word == "0.0011" { "0.00805" } else { word }).collect();
+    let document = sandbox.run(&raised).exits(1).json();
+    assert_eq!(document["fixed"], 1, "{document:#}");
+    assert!(document["entries"][1]["error"].as_str().unwrap().contains("missing.spec.ts"));
+    assert!(document["totalCostUsd"].as_f64().unwrap() <= 0.00805);
+    let schema = agent_test::schema::find("heal-batch").unwrap().schema().to_value();
+    assert!(jsonschema::is_valid(&schema, &document));
+    assert!(sandbox.read("out.md").contains("# Healed tests"));
+}
+
+#[test]
+fn the_guard_alone_judges_two_files_and_a_git_range() {
+    let sandbox = Sandbox::new();
+    sandbox.write("old.ts", SPEC);
+    sandbox.write("renamed.ts", &SPEC.replace("'Begin'", "'Start'"));
+    sandbox.write("weaker.ts", &SPEC.replace("toHaveText('done')", "toBeVisible()"));
+    let passed = sandbox.run(&["heal", "--check", "old.ts", "renamed.ts", "--json"]).exits(0).json();
+    assert_eq!((&passed["passed"], &passed["files"][0]["verdict"]["locatorsChanged"]), (&true.into(), &1.into()));
+    let refused = sandbox.run(&["heal", "--check", "old.ts", "weaker.ts", "--json"]).exits(1).json();
+    assert_eq!(refused["files"][0]["verdict"]["findings"][0]["rule"], "assertion-changed", "{refused:#}");
+    let git = |arguments: &[&str]| {
+        let done = std::process::Command::new("git")
+            .current_dir(sandbox.path())
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(&["init", "-q", "-b", "main"]);
+    sandbox.write(FILE, SPEC);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "one"]);
+    sandbox.run(&["heal", "--check", "--base", "main"]).exits(0);
+    sandbox.write(FILE, &SPEC.replace("test('starts'", "test.skip('starts'"));
+    let refused = sandbox.run(&["heal", "--check", "--base", "main", "--json"]).exits(1).json();
+    assert_eq!(refused["files"][0]["file"], FILE);
+    assert_eq!(refused["files"][0]["verdict"]["findings"][0]["rule"], "skip");
+    sandbox.run(&["heal", "--check", "--base", "nonsense"]).exits(2);
+    sandbox.run(&["heal", "--check", "old.ts"]).exits(2);
+}
+
+#[test]
+fn a_summary_for_a_pull_request_is_written_and_cannot_be_broken_out_of() {
+    let sandbox = project(SPEC, "'Start'", &PAGE.replace("\"Cancel\"", "\"Cancel | ``` <script>\""));
+    heal(&sandbox, &["--markdown", "summary.md"]).exits(0);
+    let text = sandbox.read("summary.md");
+    assert!(text.starts_with("## fixed: ") && text.contains("```diff") && !text.contains("<script>"), "{text}");
+}
+
+#[test]
+fn the_example_script_heals_after_a_generator_and_refuses_what_is_weaker() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/heal-after-generator.sh");
+    let run = |base: &str| -> Answer {
+        let mut command = std::process::Command::new("sh");
+        command.arg(&script).arg(FILE).current_dir(sandbox.path()).env("AGENT_TEST", env!("CARGO_BIN_EXE_agent-test"));
+        command.env("TEST_COMMAND", "sh run.sh").env("BASE", base).env("AGENT_TEST_PROJECT_DIR", sandbox.path());
+        command.output().unwrap().into()
+    };
+    let git = |arguments: &[&str]| {
+        let done = std::process::Command::new("git")
+            .current_dir(sandbox.path())
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(done.status.success());
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "one"]);
+    run("main").exits(0);
+    assert_eq!(sandbox.read(FILE), SPEC.replace("'Begin'", "'Start'"));
+    assert!(sandbox.read("heal-summary.md").contains("fixed"));
+    sandbox.write(FILE, &SPEC.replace("'Begin'", "'Start'").replace("toHaveText('done')", "toBeVisible()"));
+    let weaker = run("main").exits(1);
+    assert!(weaker.stdout.contains("assertion-changed"), "{}", weaker.stdout);
+}

@@ -1,0 +1,104 @@
+//! No tests: a project whose test command is a script that answers with a report of Playwright's shape, by what stands in the spec.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::sandbox::{Answer, Sandbox};
+
+/// The spec of the project.
+pub const SPEC: &str = "\
+import { test, expect } from '@playwright/test';
+test('starts', async ({ page }) => {
+  await page.getByRole('button', { name: 'Begin' }).click();
+  await expect(page.getByRole('status')).toHaveText('done');
+});
+";
+
+/// Where it lies.
+pub const FILE: &str = "tests/a.spec.ts";
+
+/// The page after `Begin` became `Start`.
+pub const PAGE: &str =
+    "- heading \"Orders\" [level=1]\n- button \"Start\" [ref=e1]\n- button \"Cancel\" [ref=e2]\n- status: done\n";
+
+/// Green when the spec holds `want`, red otherwise; `hold` names a run that never ends, `green_runs` and `red_runs` force one.
+const SCRIPT: &str = r#"
+spec="$1"
+echo run >> runs
+count=$(wc -l < runs)
+mkdir -p shots
+if [ "$(cat hold 2>/dev/null)" = "$count" ]; then touch held; sleep 600; fi
+case " $(cat edit 2>/dev/null) " in *" $count "*) echo '// edited' >> "$spec" ;; esac
+word=green
+grep -q "$(cat want)" "$spec" || word=red
+if grep -q 'falsified by agent-test' "$spec"; then word=false; fi
+case " $(cat red_runs 2>/dev/null) " in *" $count "*) word=red ;; esac
+case " $(cat green_runs 2>/dev/null) " in *" $count "*) word=green ;; esac
+if [ -f always_green ]; then word=green; fi
+sed "s|@ROOT@|$PWD|g" "$word.json" > "$AGENT_TEST_HEAL_REPORT"
+test "$word" = green
+"#;
+
+/// A project with this spec, which is green once it holds `want`.
+pub fn project(spec: &str, want: &str, page: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(FILE, spec);
+    sandbox.write("run.sh", SCRIPT);
+    sandbox.write("want", want);
+    sandbox.write("context.md", &format!("# Page snapshot\n\n```yaml\n{page}```\n"));
+    let locator = "getByRole('button', { name: 'Begin' })";
+    let red = format!("TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for {locator}\n");
+    sandbox.write("red.json", &report(Some((&red, 3, 53))));
+    let wrong = "Error: expect(locator).toHaveText(expected) failed\n\nLocator: getByRole('status')\nExpected: \"falsified\"\nReceived: \"done\"\n";
+    sandbox.write("false.json", &report(Some((wrong, 4, 42))));
+    sandbox.write("green.json", &report(None));
+    sandbox
+}
+
+/// A report of one test, green or red with this message at this place.
+pub fn report(red: Option<(&str, u32, u32)>) -> String {
+    let file = format!("@ROOT@/{FILE}");
+    let result = match red {
+        None => json!({ "retry": 0, "status": "passed", "errors": [], "attachments": [] }),
+        Some((message, line, column)) => json!({
+            "retry": 0, "status": "failed",
+            "errors": [{ "message": message, "location": { "file": file, "line": line, "column": column } }],
+            "attachments": [{ "name": "error-context", "contentType": "text/markdown", "path": "@ROOT@/context.md" }],
+        }),
+    };
+    let status = if red.is_none() { "expected" } else { "unexpected" };
+    json!({
+        "config": { "rootDir": "@ROOT@" }, "errors": [],
+        "suites": [{ "title": "a.spec.ts", "file": file, "suites": [], "specs": [{
+            "title": "starts", "file": file, "line": 2,
+            "tests": [{ "projectName": "", "status": status, "results": [result] }] }] }],
+    })
+    .to_string()
+}
+
+/// The arguments of a heal with these options.
+pub fn arguments<'a>(options: &[&'a str]) -> Vec<&'a str> {
+    [&["heal", FILE, "--json"][..], options, &["--", "sh", "run.sh", "{file}"]].concat()
+}
+
+pub fn heal(sandbox: &Sandbox, options: &[&str]) -> Answer {
+    sandbox.run(&arguments(options))
+}
+
+/// A heal that is under way.
+pub fn start(sandbox: &Sandbox, options: &[&str]) -> Child {
+    let mut command: Command = sandbox.command(&arguments(options));
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the built binary starts")
+}
+
+/// Waits until something is so.
+#[track_caller]
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_mins(1), "{what} never came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
