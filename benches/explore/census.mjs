@@ -64,6 +64,24 @@ const MEASURE = `function (...all) {
     if (!rects.length) rects = [...e.children].flatMap((c) => [...c.getClientRects()]).filter((r) => r.width >= 1 && r.height >= 1);
     return rects[0] ?? false;
   };
+  // Folded away: a box around it hides what overflows, shows nothing of it, and a person cannot scroll it.
+  const folded = (e, box) => {
+    let { left, top, right, bottom } = box;
+    for (let n = parentOf(e); n && !/^(body|html)$/.test(n.localName); n = parentOf(n)) {
+      const style = getComputedStyle(n);
+      if (style.display === 'contents') continue;
+      const r = n.getBoundingClientRect();
+      for (const [axis, from, to] of [[style.overflowX, 'left', 'right'], [style.overflowY, 'top', 'bottom']]) {
+        const [a, b] = from === 'left' ? [left, right] : [top, bottom];
+        if (axis === 'visible') continue;
+        if (axis === 'hidden' || axis === 'clip') { if (Math.min(b, r[to]) - Math.max(a, r[from]) < 2) return true; } else if (from === 'left') { left = r.left; right = r.right; } else { top = r.top; bottom = r.bottom; }
+      }
+      if (style.position === 'fixed') return false;
+    }
+    return false;
+  };
+  // All of them before anything is scrolled.
+  const away = all.map((e) => { const box = visibleOf(e); return box && folded(e, box); });
   const press = (e, i) => {
     // Does a press at one of its points arrive?
     const doc = e.ownerDocument;
@@ -94,7 +112,7 @@ const MEASURE = `function (...all) {
     const text = (e.innerText ?? e.textContent ?? '').replace(/\\s+/g, ' ').trim().slice(0, 40);
     return { tag: e.localName, id: e.id || undefined, cls: typeof e.className === 'string' ? e.className.slice(0, 60) : undefined, native: native(e), text, box: at || null, outer, inside, strongInside,
       parts: e.childElementCount, cursor: getComputedStyle(e).cursor === 'pointer', share: box ? box.width * box.height / (innerWidth * innerHeight) : 0,
-      disabled: e.matches(':disabled') || e.getAttribute('aria-disabled') === 'true', press: box ? press(e, i) : 'invisible' };
+      disabled: e.matches(':disabled') || e.getAttribute('aria-disabled') === 'true', press: !box ? 'invisible' : away[i] ? 'folded away' : press(e, i) };
   }));
 }`;
 

@@ -141,9 +141,19 @@ async function mcp(port, counted, url) {
 /** What random clicks touch in so many milliseconds; navigations are stopped, which its users do as well. */
 async function gremlins(page, counted, duration) {
   await page.route('**/*', (route) => (route.request().isNavigationRequest() && route.request().frame() === page.mainFrame() ? route.fulfill({ status: 204 }) : route.continue()));
+  const touched = new Set();
+  await page.exposeFunction('__touch', (index) => { touched.add(index); });
+  for (const [index, objectId] of counted.objects.entries()) {
+    await counted.cdp.send('Runtime.callFunctionOn', { objectId, functionDeclaration: 'function (index) { this.__item = index; }', arguments: [{ value: index }] });
+  }
   await page.evaluate(() => {
-    window.__touched = new Set();
-    for (const type of ['mousedown', 'click', 'dblclick', 'focusin', 'input', 'touchstart']) addEventListener(type, (event) => { for (const e of event.composedPath()) { if (e.nodeType === 1) window.__touched.add(e); } }, { capture: true, passive: true });
+    const told = new Set();
+    // The innermost item on the event's way is what was touched.
+    const hear = (event) => {
+      const item = event.composedPath().find((e) => e.__item !== undefined)?.__item;
+      if (item !== undefined && !told.has(item)) { told.add(item); window.__touch(item); }
+    };
+    for (const type of ['mousedown', 'click', 'dblclick', 'focusin', 'input', 'touchstart']) addEventListener(type, hear, { capture: true, passive: true });
   });
   await page.evaluate(GREMLINS);
   await page.evaluate(() => {
@@ -152,8 +162,7 @@ async function gremlins(page, counted, duration) {
     horde.unleash();
   }).catch(() => {});
   await sleep(duration);
-  // The containers on the way are not what was touched: only items count, and of these the innermost.
-  return match(counted, async (cdp) => (await cdp.send('Runtime.evaluate', { expression: `[...(window.__touched ?? [])].filter((e) => !e.querySelector('a[href], button, input, select, textarea, summary'))` })).result.objectId);
+  return counted.items.map((item) => (touched.has(item.index) ? [item.index, 'touched'] : [-1, '']));
 }
 
 async function measure(name, app, route, totals, details) {

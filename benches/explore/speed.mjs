@@ -80,7 +80,7 @@ export function steps(journal) {
 function result(step) {
   const { before, after } = step;
   if (!before || !after) return null;
-  if (before.doc !== after.doc || before.url !== after.url) return { url: after.url };
+  if (before.doc !== after.doc || before.url !== after.url) return { url: after.url, load: before.doc !== after.doc };
   const key = (e) => `${e.frame.join()}|${e.shadow.join()}|${e.css}`;
   const was = new Map(before.elements.map(element).map((e) => [key(e), e]));
   const is = new Map(after.elements.map(element).map((e) => [key(e), e]));
@@ -128,7 +128,7 @@ export async function play(browser, list, app, shots) {
     if (!what) return;
     if (what.url) {
       const template = new URL(what.url);
-      await page.waitForURL((url) => url.pathname === template.pathname, { timeout: PATIENCE });
+      await page.waitForURL((url) => url.pathname === template.pathname, { timeout: PATIENCE, waitUntil: what.load ? 'load' : 'commit' });
     } else if (what.shows) await expect(locate(what.shows)).toBeVisible({ timeout: PATIENCE });
     else if (what.hides && had) await expect(locate(what.hides)).toBeHidden({ timeout: PATIENCE });
     else if (what.text) await expect(page.locator('body')).toContainText(what.text, { timeout: PATIENCE, useInnerText: true });
@@ -142,7 +142,7 @@ export async function play(browser, list, app, shots) {
         page = await context.newPage();
         page.setDefaultTimeout(PATIENCE);
       } else if (step.do === 'goto') await page.goto(step.url, { timeout: 10000 });
-      else if (step.do === 'back') await page.goBack({ timeout: 10000 });
+      else if (step.do === 'back') await page.goBack({ timeout: 10000, waitUntil: 'commit' });
       else if (step.do === 'scroll') await page.evaluate((y) => window.scroll({ top: y, behavior: 'instant' }), step.y);
       else if (step.do === 'key') {
         if (step.element) await locate(step.element).press(step.key);

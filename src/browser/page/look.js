@@ -513,6 +513,11 @@
       return null;
     };
 
+    const fields = new Map();
+    const hasField = (around) => {
+      if (!fields.has(around)) fields.set(around, !!around?.querySelector('input:not([type=hidden]):not([type=checkbox]):not([type=radio]), textarea'));
+      return fields.get(around);
+    };
     for (const f of kept.slice(0, 3000)) {
       const { element, frame, offset } = f;
       const rects = rectsOf(element);
@@ -558,7 +563,7 @@
         selected: element.getAttribute('aria-selected') === 'true' || element.getAttribute('aria-current') != null && element.getAttribute('aria-current') !== 'false' || element.getAttribute('aria-pressed') === 'true' || /(^|\s)(active|current|selected)(\s|$)/.test(element.getAttribute('class') ?? ''),
         haspopup: element.getAttribute('aria-haspopup') ?? (/dropdown|menu|modal|collapse/.test(element.getAttribute('data-toggle') ?? element.getAttribute('data-bs-toggle') ?? '') ? 'true' : null),
         readonly: element.readOnly === true,
-        field: !!(element.closest('form, [role=search], [class*=input-group], [class*=search]') ?? parentElementOf(element))?.querySelector('input:not([type=hidden]):not([type=checkbox]):not([type=radio]), textarea'),
+        field: hasField(element.closest('form, [role=search], [class*=input-group], [class*=search]') ?? parentElementOf(element)),
         kind: typeof element.type === 'string' ? element.type : null,
         clicks: f.clicks, hovers: f.hovers, types: [...f.types].slice(0, 24),
         testId, label: labelTextOf(element) || null, placeholder: element.getAttribute('placeholder'),
