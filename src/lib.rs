@@ -1,10 +1,10 @@
 //! `agent-test`: tests a web application's user interface with coding agents.
 //!
-//! This page is the map of the house. A room imports only rooms below it.
+//! This page is the map of the house. A room imports rooms below it, some also one beside it; none imports upward.
 //!
 //! | floor | room | owns |
 //! | --- | --- | --- |
-//! | top | [`schema`] | the list of every file format, and its JSON Schema |
+//! | 6 | [`schema`] | the list of every file format, and its JSON Schema |
 //! | 6 | [`cli`] | one file per command: arguments in, one call, text or `--json` out |
 //! | 6 | [`mcp`] | flows as tools of the calling agent, over stdio |
 //! | 5 | [`campaign`] | the phases of a campaign: test, review, report; a run goes on from what the state says |
@@ -24,9 +24,9 @@
 //! | 1 | [`route`] | route, slug, ROUTE_MAP.md, selection |
 //! | 1 | [`maze`] | the route report with its action tree |
 //! | 1 | [`trace`] | trace step, locator, run file, fingerprints |
+//! | 1 | [`event`] | what happens in a campaign, as values |
 //! | 0 | [`store`] | atomic writes and the cross-process lock; the clock and ids behind them |
 //! | 0 | [`child`] | programs of the user's that we start, and their end |
-//! | 0 | [`event`] | what happens in a campaign, as values |
 //! | 0 | [`ui`], [`mod@env`], [`exit`] | the one printer; environment variables; exit codes |
 
 #![doc(test(attr(deny(warnings))))]

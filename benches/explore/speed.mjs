@@ -64,7 +64,7 @@ export function steps(journal) {
       if (current?.do === 'key' && t - current.t < 2) continue;
     }
     pending = null;
-    begin(op === 'goto' || op === 'back' ? { do: op, url: what } : op === 'scroll' ? { do: op, y: what } : { do: op, key: what, kept: what, other: what?.other }, t);
+    begin(op === 'goto' || op === 'back' ? { do: op, url: what } : op === 'scroll' ? { do: op, y: what } : { do: op, key: what, other: what?.other }, t);
   }
   if (current) { current.ours = 0; all.push(current); }
   // A press that is repeated at once on the same control is the second try.
@@ -116,6 +116,7 @@ export async function play(browser, list, app, shots) {
   let context;
   let page;
   let popup = null;
+  let kept = null;
   let count = 0;
   const locate = (e) => {
     let at = page;
@@ -141,8 +142,11 @@ export async function play(browser, list, app, shots) {
         await context.addInitScript(quiet);
         page = await context.newPage();
         page.setDefaultTimeout(PATIENCE);
-      } else if (step.do === 'goto') await page.goto(step.url, { timeout: 10000 });
-      else if (step.do === 'back') await page.goBack({ timeout: 10000, waitUntil: 'commit' });
+        kept = null;
+      } else if (step.do === 'goto') {
+        await page.goto(step.url, { timeout: 10000 });
+        kept ??= await page.evaluate(() => ({ local: Object.entries(localStorage), session: Object.entries(sessionStorage) }));
+      } else if (step.do === 'back') await page.goBack({ timeout: 10000, waitUntil: 'commit' });
       else if (step.do === 'scroll') await page.evaluate((y) => window.scroll({ top: y, behavior: 'instant' }), step.y);
       else if (step.do === 'key') {
         if (step.element) await locate(step.element).press(step.key);
@@ -152,14 +156,15 @@ export async function play(browser, list, app, shots) {
         await page.mouse.click(...step.at);
         await wait(step, false);
       } else if (step.do === 'storage') {
+        // What stood there after the first page had come; the journal does not tell of it.
         await page.evaluate((kept) => {
           for (const [name, store] of [['local', localStorage], ['session', sessionStorage]]) {
             const items = kept?.[name];
             if (!items) continue;
             store.clear();
-            for (const [key, value] of Array.isArray(items) ? items : Object.entries(items)) store.setItem(key, value);
+            for (const [key, value] of items) store.setItem(key, value);
           }
-        }, step.kept);
+        }, kept);
       } else if (step.do === 'target') {
         const target = locate(step.element);
         const opens = list.slice(index + 1, index + 3).some((next) => next.do === 'shot' && next.other);

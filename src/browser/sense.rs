@@ -66,7 +66,7 @@ impl Session {
     /// # Errors
     /// As [`Session::evaluate`].
     pub async fn put_storage_back(&self, kept: &Value) -> Result<(), SessionError> {
-        super::journal::note("storage", || kept.clone());
+        super::journal::note("storage", || Value::Null);
         self.ask::<Value>(&self.page(), &format!("putBack({kept})"), self.patience).await.map(|_| ())
     }
 

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
-use crate::flow::cache::{difference, entry, explain, keys_of, named, orphans, rows, text};
-use crate::flow::recording::{CacheStore, Entry};
-use crate::flow::{FlowError, Secrets, load};
+use crate::flow::cache::{Comparison, apply, clear, compare, entry, explain, named, prune, rekey, rows, short, text};
+use crate::flow::recording::CacheStore;
+use crate::flow::{FlowError, load};
 
 /// Look at the recordings of goal steps, and look after them
 ///
@@ -92,7 +92,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
                     let problem = row.problem.as_ref().map(|why| format!("  ({why})")).unwrap_or_default();
                     format!(
                         "{}  {:>5}  {:>2} actions  {}  {}  {}{problem}",
-                        &row.key[..12],
+                        short(&row.key),
                         age,
                         row.actions,
                         row.target,
@@ -127,32 +127,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             context.answer(json!({ "key": key, "recording": entry }), text(&entry))
         }
         Command::Diff { key } => {
-            let kept = store.quarantined()?;
-            let keys: Vec<String> = [store.proposed()?, kept.iter().map(|kept| kept.key.clone()).collect()].concat();
-            let mut keys = keys;
-            keys.sort();
-            keys.dedup();
-            let key = named(&keys, &key)?;
-            let now = entry(&store, &key).ok();
-            let (title, lines) = match (store.proposal(&key)?, now) {
-                (Some(proposal), Some(now)) => ("proposal", difference(&now, &proposal)),
-                (Some(proposal), None) => ("proposal", difference(&empty(&proposal), &proposal)),
-                (None, now) => {
-                    let old = kept
-                        .iter()
-                        .find(|kept| kept.key == key)
-                        .map(|kept| Entry::parse_for_people(kept.content.as_bytes()));
-                    match (old, now) {
-                        (Some(Ok(old)), Some(now)) => ("quarantine", difference(&old, &now)),
-                        (Some(Ok(old)), None) => ("quarantine", difference(&old, &empty(&old))),
-                        _ => {
-                            return Err(
-                                FlowError::Key(format!("what lies in quarantine under {key} cannot be read")).into()
-                            );
-                        }
-                    }
-                }
-            };
+            let Comparison { key, against: title, lines } = compare(&store, &key)?;
             context.answer(
                 json!({ "key": key, "against": title, "lines": lines }),
                 format!("{title} {key}\n{}", lines.join("\n")),
@@ -170,22 +145,15 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
                         one.step,
                         one.instruction,
                         one.detail,
-                        &one.key[..12]
+                        short(&one.key)
                     )
                 })
                 .collect();
             context.answer(json!({ "steps": told }), lines.join("\n"))
         }
         Command::Prune { files, dry_run } => {
-            let all = orphans(&store, &flows(&files)?, &no_params)?;
-            let mut pruned = Vec::new();
-            for (key, entry) in all {
-                let Some(stored) = store.read(&key)? else { continue };
-                if dry_run || store.evict(&key, &stored.digest, "it belonged to no step", now)? {
-                    pruned.push((key, entry.recorded_for.instruction));
-                }
-            }
-            let lines: Vec<String> = pruned.iter().map(|(key, words)| format!("{}  {words}", &key[..12])).collect();
+            let pruned = prune(&store, &flows(&files)?, &no_params, now, dry_run)?;
+            let lines: Vec<String> = pruned.iter().map(|(key, words)| format!("{}  {words}", short(key))).collect();
             let keys: Vec<&String> = pruned.iter().map(|(key, _)| key).collect();
             let word = if dry_run { "would go" } else { "in quarantine" };
             context.answer(
@@ -194,34 +162,12 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             )
         }
         Command::Rekey { key, file, step } => {
-            let old = named(&store.keys()?, &key)?;
             let flow = flows(&[file])?.into_iter().next().ok_or_else(|| FlowError::NoFlow("the file".to_owned()))?;
-            let steps = keys_of(&flow, &no_params, &Secrets::default())?;
-            let Some((_, new)) = steps.into_iter().find(|(number, _)| *number == step) else {
-                return Err(FlowError::Key(format!("step {step} of {} is no `act`", flow.file)).into());
-            };
-            let entry = Entry { recorded_for: new.step.clone(), ..entry(&store, &old)? };
-            let new = new.digest();
-            if new == old || !store.rekey(&old, &new, &entry)? {
-                return Err(
-                    FlowError::Key(format!("nothing was changed: a recording stands under {new} already")).into()
-                );
-            }
-            context.answer(json!({ "from": old, "to": new }), format!("{} is now {}", &old[..12], &new[..12]))
+            let (old, new) = rekey(&store, &key, &flow, &no_params, step)?;
+            context.answer(json!({ "from": old, "to": new }), format!("{} is now {}", short(&old), short(&new)))
         }
         Command::Apply { keys } => {
-            let all = store.proposed()?;
-            let chosen = if keys.is_empty() {
-                all.clone()
-            } else {
-                keys.iter().map(|key| named(&all, key)).collect::<Result<_, _>>()?
-            };
-            let mut applied = Vec::new();
-            for key in chosen {
-                if store.apply(&key, now)? {
-                    applied.push(key);
-                }
-            }
+            let applied = apply(&store, &keys, now)?;
             let text = format!("{} applied; what they replaced lies in quarantine", counted(applied.len(), "proposal"));
             context.answer(json!({ "applied": applied }), text)
         }
@@ -229,7 +175,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             let kept = store.quarantined()?;
             let lines: Vec<String> = kept
                 .iter()
-                .map(|kept| format!("{}  {}  {}", &kept.key[..12], kept.at.format("%Y-%m-%d %H:%M"), kept.reason))
+                .map(|kept| format!("{}  {}  {}", short(&kept.key), kept.at.format("%Y-%m-%d %H:%M"), kept.reason))
                 .collect();
             let rows: Vec<_> =
                 kept.iter().map(|kept| json!({ "key": kept.key, "reason": kept.reason, "at": kept.at })).collect();
@@ -242,7 +188,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             match store.undo(&key)? {
                 Some(kept) => context.answer(
                     json!({ "key": key, "reason": kept.reason }),
-                    format!("{} is back; it had gone because {}", &key[..12], kept.reason),
+                    format!("{} is back; it had gone because {}", short(&key), kept.reason),
                 ),
                 None => {
                     Err(FlowError::Key(format!("a newer recording stands under {key}; it was not replaced")).into())
@@ -250,20 +196,11 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             }
         }
         Command::Clear => {
-            let mut cleared = 0;
-            for key in store.keys()? {
-                let Some(stored) = store.read(&key)? else { continue };
-                cleared += usize::from(store.evict(&key, &stored.digest, "all were cleared", now)?);
-            }
+            let cleared = clear(&store, now)?;
             context.answer(
                 json!({ "cleared": cleared }),
                 format!("{} in quarantine; `agent-test cache undo KEY` brings one back", counted(cleared, "recording")),
             )
         }
     }
-}
-
-/// The same recording without anything in it, to compare with.
-fn empty(entry: &Entry) -> Entry {
-    Entry { actions: vec![], end_anchors: vec![], gone_anchors: vec![], end_path: None, ..entry.clone() }
 }

@@ -12,8 +12,9 @@ use crate::heal::HealError;
 use crate::heal::advisor::{Advisor, ModelAdvisor};
 use crate::heal::batch::heal_all;
 use crate::heal::command::TestCommand;
+use crate::heal::gate::{Checked, check_files, check_range};
 use crate::heal::git;
-use crate::heal::guard::{GuardTerms, GuardVerdict, Strictness, compare};
+use crate::heal::guard::{GuardTerms, Strictness};
 use crate::heal::journal::recover;
 use crate::heal::measure::Rect;
 use crate::heal::result::{BatchResult, HealResult};
@@ -22,7 +23,7 @@ use crate::heal::tiers::{self, Tier, TierFile};
 use crate::heal::vrt::ReviewTerms;
 use crate::llm::{Budget, PriceList};
 use crate::store::{Ids, read_to_string, write_atomic};
-use crate::ui::Ui;
+use crate::ui::{Ui, in_one_line};
 
 /// Repair a failing Playwright test inside a budget, or put everything back
 ///
@@ -361,11 +362,11 @@ fn to_value(of: &impl serde::Serialize) -> Result<Value, Failure> {
 }
 
 fn text(result: &HealResult) -> String {
-    let mut text = format!("{}: {}\n", result.verdict.word(), result.reason);
+    let mut text = format!("{}: {}\n", result.verdict.word(), in_one_line(&result.reason));
     for attempt in &result.attempts {
-        text.push_str(&format!("  {:<9} {:<24} {}\n", attempt.outcome, attempt.tier, attempt.reason));
+        text.push_str(&format!("  {:<9} {:<24} {}\n", attempt.outcome, attempt.tier, in_one_line(&attempt.reason)));
         if let (Some(old), Some(new)) = (&attempt.old, &attempt.new) {
-            text.push_str(&format!("            {old}\n         -> {new}\n"));
+            text.push_str(&format!("            {}\n         -> {}\n", in_one_line(old), in_one_line(new)));
         }
     }
     if !result.diff.is_empty() {
@@ -386,7 +387,7 @@ fn batch_text(batch: &BatchResult) -> String {
             (None, Some(error)) => ("error", error.as_str()),
             (None, None) => ("skipped", "the budget of the batch is spent"),
         };
-        text.push_str(&format!("{word:<14} {}: {why}\n", entry.file.display()));
+        text.push_str(&format!("{word:<14} {}: {why}\n", entry.file.display(), why = in_one_line(why)));
     }
     text.push_str(&format!("{} of {} fixed, {:.4} USD\n", batch.fixed, batch.entries.len(), batch.total_cost_usd));
     text
@@ -398,56 +399,34 @@ fn check(context: &Context, args: &Args) -> Result<Exit, Failure> {
         strictness,
         allow_expectation: args.bounds.allow_expectation || args.review.expected_change.is_some(),
     };
-    let judge = |old: &str, new: &str, path: &Path| {
-        compare(old, new, path, terms)
-            .map_err(|error| Failure::usage("bad_test_file", format!("cannot check `{}`: {error}", path.display())))
-    };
-    let mut verdicts: Vec<(String, GuardVerdict)> = Vec::new();
-    match (&args.base, args.files.as_slice()) {
-        (Some(base), files) => {
-            let root = git::root(&context.project).unwrap_or_else(|| context.project.clone());
-            for (name, old) in git::changed_tests(&context.project, base)? {
-                if !files.is_empty() && !files.iter().any(|file| name.ends_with(&*file.to_string_lossy())) {
-                    continue;
-                }
-                let path = root.join(&name);
-                let new = crate::store::read_to_string_if_exists(&path)?;
-                let verdict = match (old, new) {
-                    (Some(old), Some(new)) => judge(&old, &new, &path)?,
-                    (Some(old), None) => judge(&old, "", &path)?,
-                    // What was not there before cannot be weaker; it must parse and hold no `only`.
-                    (None, new) => judge("", &new.unwrap_or_default(), &path)?,
-                };
-                verdicts.push((name, verdict));
-            }
-        }
-        (None, [old, new]) => {
-            verdicts.push((new.display().to_string(), judge(&read_to_string(old)?, &read_to_string(new)?, new)?));
-        }
+    let checked: Vec<Checked> = match (&args.base, args.files.as_slice()) {
+        (Some(base), files) => check_range(&context.project, base, files, terms)?,
+        (None, [old, new]) => vec![check_files(old, new, terms)?],
         (None, _) => {
             return Err(Failure::usage("bad_argument", "--check compares two files")
                 .hinted("name the old and the new file, or a commit with --base"));
         }
-    }
-    let passed = verdicts.iter().all(|(_, verdict)| verdict.passed);
+    };
+    let passed = checked.iter().all(|one| one.verdict.passed);
     let exit = if passed { Exit::Ok } else { Exit::Found };
     let mut text = String::new();
-    for (name, verdict) in &verdicts {
+    for Checked { file: name, verdict } in &checked {
         text.push_str(&format!("{:<7} {name}\n", if verdict.passed { "passed" } else { "refused" }));
         for finding in &verdict.findings {
             let test = if finding.test.is_empty() { String::new() } else { format!(" in `{}`", finding.test) };
             text.push_str(&format!(
                 "        {}:{}{test}: {} ({})\n",
-                name, finding.line, finding.message, finding.rule
+                name,
+                finding.line,
+                in_one_line(&finding.message),
+                finding.rule
             ));
         }
     }
-    if verdicts.is_empty() {
+    if checked.is_empty() {
         text.push_str("no test file differs\n");
     }
-    let files: Vec<Value> =
-        verdicts.iter().map(|(name, verdict)| json!({ "file": name, "verdict": verdict })).collect();
-    context.ui.json(&json!({ "passed": passed, "files": files, "exitCode": exit.code() }));
+    context.ui.json(&json!({ "passed": passed, "files": checked, "exitCode": exit.code() }));
     context.ui.out(text);
     Ok(exit)
 }

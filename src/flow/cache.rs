@@ -11,8 +11,8 @@ use url::Url;
 use super::error::FlowError;
 use super::file::{Does, Flow};
 use super::params::{Secrets, Values};
+use super::prepare::step_key;
 use super::recording::{CacheStore, Entry, Reason, RecordedAction, StepKey, Stored};
-use super::run::step_key;
 
 /// One recording in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -101,6 +101,131 @@ pub fn entry(store: &CacheStore, key: &str) -> Result<Entry, FlowError> {
     let stored = store.read(key)?.ok_or_else(|| FlowError::Key(format!("there is no recording {key}")))?;
     Entry::parse_for_people(&stored.bytes)
         .map_err(|why| FlowError::Key(format!("the recording {key} cannot be used: {why}")))
+}
+
+/// A key as people see it: its first twelve characters.
+#[must_use]
+pub fn short(key: &str) -> &str {
+    key.get(..12).unwrap_or(key)
+}
+
+/// What differs between two recordings of a step.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The key.
+    pub key: String,
+    /// Which one the present recording is compared with: `proposal` or `quarantine`.
+    pub against: &'static str,
+    /// The differences, one a line.
+    pub lines: Vec<String>,
+}
+
+/// Compares a recording with its proposal, else with the one in quarantine.
+///
+/// # Errors
+/// [`FlowError::Key`] when there is nothing to compare with; [`FlowError::Store`].
+pub fn compare(store: &CacheStore, key: &str) -> Result<Comparison, FlowError> {
+    let kept = store.quarantined()?;
+    let mut keys = store.proposed()?;
+    keys.extend(kept.iter().map(|kept| kept.key.clone()));
+    keys.sort();
+    keys.dedup();
+    let key = named(&keys, key)?;
+    let now = entry(store, &key).ok();
+    if let Some(proposal) = store.proposal(&key)? {
+        let now = now.unwrap_or_else(|| empty(&proposal));
+        return Ok(Comparison { against: "proposal", lines: difference(&now, &proposal), key });
+    }
+    let old = kept.iter().find(|kept| kept.key == key);
+    let old = old
+        .and_then(|kept| Entry::parse_for_people(kept.content.as_bytes()).ok())
+        .ok_or_else(|| FlowError::Key(format!("what lies in quarantine under {key} cannot be read")))?;
+    let now = now.unwrap_or_else(|| empty(&old));
+    Ok(Comparison { against: "quarantine", lines: difference(&old, &now), key })
+}
+
+/// The same recording without anything in it, to compare with.
+fn empty(entry: &Entry) -> Entry {
+    Entry { actions: vec![], end_anchors: vec![], gone_anchors: vec![], end_path: None, ..entry.clone() }
+}
+
+/// Puts recordings that belong to no step into quarantine; gives back their keys and instructions. With `dry_run` nothing
+/// is moved.
+///
+/// # Errors
+/// [`FlowError`].
+pub fn prune(
+    store: &CacheStore,
+    flows: &[Flow],
+    params: &BTreeMap<String, String>,
+    now: DateTime<Utc>,
+    dry_run: bool,
+) -> Result<Vec<(String, String)>, FlowError> {
+    let mut pruned = Vec::new();
+    for (key, entry) in orphans(store, flows, params)? {
+        let Some(stored) = store.read(&key)? else { continue };
+        if dry_run || store.evict(&key, &stored.digest, "it belonged to no step", now)? {
+            pruned.push((key, entry.recorded_for.instruction));
+        }
+    }
+    Ok(pruned)
+}
+
+/// Gives a recording to another step, counted from 1; gives back the old and the new key.
+///
+/// # Errors
+/// [`FlowError::Key`] when the step takes none, or has one.
+pub fn rekey(
+    store: &CacheStore,
+    key: &str,
+    flow: &Flow,
+    params: &BTreeMap<String, String>,
+    step: usize,
+) -> Result<(String, String), FlowError> {
+    let old = named(&store.keys()?, key)?;
+    let steps = keys_of(flow, params, &Secrets::default())?;
+    let Some((_, new)) = steps.into_iter().find(|(number, _)| *number == step) else {
+        return Err(FlowError::Key(format!("step {step} of {} is no `act`", flow.file)));
+    };
+    let entry = Entry { recorded_for: new.step.clone(), ..entry(store, &old)? };
+    let new = new.digest();
+    if new == old || !store.rekey(&old, &new, &entry)? {
+        return Err(FlowError::Key(format!("nothing was changed: a recording stands under {new} already")));
+    }
+    Ok((old, new))
+}
+
+/// Takes proposals into the recordings, all of them when none is named; gives back their keys.
+///
+/// # Errors
+/// [`FlowError`].
+pub fn apply(store: &CacheStore, named_keys: &[String], now: DateTime<Utc>) -> Result<Vec<String>, FlowError> {
+    let all = store.proposed()?;
+    let chosen = if named_keys.is_empty() {
+        all
+    } else {
+        named_keys.iter().map(|key| named(&all, key)).collect::<Result<_, _>>()?
+    };
+    let mut applied = Vec::new();
+    for key in chosen {
+        if store.apply(&key, now)? {
+            applied.push(key);
+        }
+    }
+    Ok(applied)
+}
+
+/// Puts all recordings into quarantine; gives back how many.
+///
+/// # Errors
+/// [`FlowError::Store`].
+pub fn clear(store: &CacheStore, now: DateTime<Utc>) -> Result<usize, FlowError> {
+    let mut cleared = 0;
+    for key in store.keys()? {
+        let Some(stored) = store.read(&key)? else { continue };
+        cleared += usize::from(store.evict(&key, &stored.digest, "all were cleared", now)?);
+    }
+    Ok(cleared)
 }
 
 /// A recording for people: what it does, and what proves its end.

@@ -3,6 +3,7 @@
 use url::Url;
 
 use super::file::Expect;
+use super::params::Values;
 use super::recording::place;
 use crate::browser::{Scene, SceneNode};
 
@@ -70,6 +71,26 @@ pub fn shows(expect: &Expect, scene: &Scene, base: &Url) -> Result<(), String> {
         if found == 0 { "it is not".to_owned() } else { format!("it is {found} times") },
         expect.describe()
     ))
+}
+
+impl Expect {
+    /// With its parameters filled in.
+    #[must_use]
+    pub(super) fn filled(&self, values: &Values) -> Self {
+        let fill = |text: &Option<String>| text.as_deref().map(|text| values.fill(text));
+        Self {
+            role: self.role.clone(),
+            name: fill(&self.name),
+            text: fill(&self.text),
+            contains: fill(&self.contains),
+            test_id: fill(&self.test_id),
+            value: fill(&self.value),
+            within: fill(&self.within),
+            url: fill(&self.url),
+            title: fill(&self.title),
+            ..*self
+        }
+    }
 }
 
 #[cfg(test)]

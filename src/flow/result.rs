@@ -296,3 +296,18 @@ impl StepCache {
         format!("cache: {} (`{}`)", parts.join("; "), CacheStore::path(&self.entry))
     }
 }
+
+impl Outcome {
+    /// Its word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Flaky => "flaky",
+            Self::Failed => "failed",
+            Self::Stale => "stale",
+            Self::Error => "error",
+            Self::Skipped => "skipped",
+        }
+    }
+}

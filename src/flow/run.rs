@@ -1,7 +1,7 @@
 //! Runs flows: repetitions, attempts, workers; settles what their steps recorded.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -13,14 +13,12 @@ use super::act::{Acted, Goal, Mode, Player, Work, act};
 use super::agent::{Agent, AgentError, Turn};
 use super::error::FlowError;
 use super::expect::{fitting, shows};
-use super::file::{Does, Expect, Extract, Flow, Heal, Step};
-use super::params::{Secrets, Values, placeholders};
-use super::recording::{
-    CacheMode, CacheStore, Deed, Entry, RecordedFor, Staged, StepKey, Stored, Write, digest, instruction, settle,
-};
+use super::file::{Does, Extract, Flow, Heal, Step};
+use super::params::{Secrets, Values};
+use super::prepare::{secrets, step_key};
+use super::recording::{CacheMode, CacheStore, Deed, Entry, Staged, Stored, Write, settle};
 use super::result::{AttemptResult, FlowReport, FlowResult, Outcome, StepResult};
 use crate::browser::{Scene, Session, SessionError};
-use crate::env::SECRET_PREFIX;
 use crate::event::{EventKind, Events};
 use crate::llm::ModelUse;
 use crate::replay::Stage;
@@ -423,15 +421,7 @@ impl<'a> Runner<'a> {
         let mut pause = Duration::from_millis(500);
         loop {
             let scene = player.scene(true).await.map_err(|error| ("ENGINE", error.to_string()))?;
-            let turn = Turn {
-                goal: &words,
-                context: &way.flow.context,
-                hand_off: None,
-                history: &[],
-                secrets: &[],
-                scene: &scene,
-            };
-            let told = agent.judge(turn).await.map_err(fault)?.value;
+            let told = agent.judge(question(way, &words, &scene)).await.map_err(fault)?.value;
             if told.holds {
                 return Ok(());
             }
@@ -467,19 +457,16 @@ impl<'a> Runner<'a> {
                 let agent = self.agent.as_deref().ok_or_else(no_agent)?;
                 let scene = player.scene(true).await.map_err(|error| ("ENGINE", error.to_string()))?;
                 let words = way.values.fill(words);
-                let turn = Turn {
-                    goal: &words,
-                    context: &way.flow.context,
-                    hand_off: None,
-                    history: &[],
-                    secrets: &[],
-                    scene: &scene,
-                };
-                let told = agent.read(turn).await.map_err(fault)?;
+                let told = agent.read(question(way, &words, &scene)).await.map_err(fault)?;
                 told.value.value.ok_or(("EXTRACT_FAILED", format!("the screen does not show {words}")))
             }
         }
     }
+}
+
+/// A question about the screen as it is, which nobody acts on.
+fn question<'a>(way: &'a Way<'_>, words: &'a str, scene: &'a Scene) -> Turn<'a> {
+    Turn { goal: words, context: &way.flow.context, hand_off: None, history: &[], secrets: &[], scene }
 }
 
 fn no_agent() -> (&'static str, String) {
@@ -493,116 +480,4 @@ fn fault(error: AgentError) -> (&'static str, String) {
         AgentError::Invalid(_) | AgentError::Spent(_) => "STEP_FAILED",
     };
     (code, error.to_string())
-}
-
-/// The secrets of a flow, from the environment.
-///
-/// # Errors
-/// [`FlowError::NoSecret`].
-pub fn secrets(flow: &Flow) -> Result<Secrets, FlowError> {
-    let read = |name: &String| {
-        let variable = format!("{SECRET_PREFIX}{name}");
-        let value = crate::env::get(&variable).ok_or_else(|| FlowError::NoSecret {
-            flow: flow.name.clone(),
-            name: name.clone(),
-            variable,
-        })?;
-        Ok((name.clone(), value))
-    };
-    Ok(Secrets::new(flow.secrets.iter().map(read).collect::<Result<_, FlowError>>()?))
-}
-
-/// The key of a goal step.
-#[must_use]
-pub fn step_key(flow: &Flow, values: &Values, secrets: &Secrets, at: usize, words: &str) -> StepKey {
-    let texts = |words: &str| {
-        let params: BTreeMap<String, String> = placeholders(words)
-            .into_iter()
-            .map(|name| (name.clone(), values.key_text(&format!("{{{{{name}}}}}"))))
-            .collect();
-        (instruction(words), serde_json::to_string(&params).unwrap_or_default())
-    };
-    let (own, params) = texts(words);
-    // Only equal steps are counted: another step more or less renumbers nothing else.
-    let before = flow
-        .steps
-        .iter()
-        .take(at)
-        .filter(|step| matches!(&step.does, Does::Act(other) if texts(other) == (own.clone(), params.clone())))
-        .count();
-    let step = RecordedFor {
-        test_id: secrets.hide(&format!("{}#{}", flow.file, flow.name)),
-        target_id: "chromium".to_owned(),
-        instruction_digest: digest(&secrets.hide(&own)),
-        params_digest: digest(&secrets.hide(&params)),
-        call_index: before as u32,
-        instruction: secrets.hide(&own),
-    };
-    StepKey { step, context_digest: digest(&secrets.hide(&values.key_text(&flow.context))), project: String::new() }
-}
-
-/// The flows of these files; a directory stands for the YAML files in it. Paths are kept relative to the project.
-///
-/// # Errors
-/// [`FlowError::File`], [`FlowError::NoFlow`], [`FlowError::Store`].
-pub fn load(project: &Path, files: &[PathBuf]) -> Result<Vec<Flow>, FlowError> {
-    let mut flows = Vec::new();
-    for path in files {
-        let mut found = vec![path.clone()];
-        if path.is_dir() {
-            found = crate::store::file_names(path)?
-                .into_iter()
-                .filter(|name| is_yaml(name))
-                .map(|name| path.join(name))
-                .collect();
-            found.sort();
-        }
-        if found.is_empty() {
-            return Err(FlowError::NoFlow(path.display().to_string()));
-        }
-        for file in found {
-            let text = crate::store::read_to_string(&file)?;
-            let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-            let name = real(&file).strip_prefix(real(project)).map_or_else(|_| file.clone(), Path::to_path_buf);
-            flows.push(super::file::parse(&name.to_string_lossy().replace('\\', "/"), &text)?);
-        }
-    }
-    Ok(flows)
-}
-
-fn is_yaml(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|kind| kind == "yaml" || kind == "yml")
-}
-
-impl Expect {
-    fn filled(&self, values: &Values) -> Self {
-        let fill = |text: &Option<String>| text.as_deref().map(|text| values.fill(text));
-        Self {
-            role: self.role.clone(),
-            name: fill(&self.name),
-            text: fill(&self.text),
-            contains: fill(&self.contains),
-            test_id: fill(&self.test_id),
-            value: fill(&self.value),
-            within: fill(&self.within),
-            url: fill(&self.url),
-            title: fill(&self.title),
-            ..*self
-        }
-    }
-}
-
-impl Outcome {
-    /// Its word.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Flaky => "flaky",
-            Self::Failed => "failed",
-            Self::Stale => "stale",
-            Self::Error => "error",
-            Self::Skipped => "skipped",
-        }
-    }
 }

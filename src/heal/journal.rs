@@ -93,7 +93,7 @@ impl Journal {
         if self.notes.folders.iter().any(|noted| noted.path == path) {
             return Ok(());
         }
-        self.notes.folders.push(NotedFolder { path: path.to_path_buf(), names: names_below(path) });
+        self.notes.folders.push(NotedFolder { path: path.to_path_buf(), names: store::names_below(path) });
         Ok(self.save()?)
     }
 
@@ -258,32 +258,15 @@ fn close(folder: &Path, notes: &Notes) -> Result<(), HealError> {
     for copy in notes.files.iter().filter_map(|noted| noted.copy.as_ref()) {
         store::remove_file(&folder.join(copy))?;
     }
-    let _ = std::fs::remove_dir(folder);
+    store::remove_empty_dir(folder);
     Ok(())
 }
 
 /// Images that appeared in a folder since it was noted.
 fn added(noted: &NotedFolder) -> Vec<PathBuf> {
     let is_image = |name: &str| [".png", ".jpg", ".jpeg", ".webp"].iter().any(|ending| name.ends_with(ending));
-    let new = names_below(&noted.path).into_iter().filter(|name| !noted.names.contains(name) && is_image(name));
+    let new = store::names_below(&noted.path).into_iter().filter(|name| !noted.names.contains(name) && is_image(name));
     new.map(|name| noted.path.join(name)).collect()
-}
-
-fn names_below(path: &Path) -> Vec<String> {
-    fn walk(root: &Path, at: &Path, depth: usize, out: &mut Vec<String>) {
-        let Ok(entries) = std::fs::read_dir(at) else { return };
-        for entry in entries.flatten() {
-            let path = entry.path();
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && depth < 6 {
-                walk(root, &path, depth + 1, out);
-            } else if let Ok(name) = path.strip_prefix(root) {
-                out.push(name.to_string_lossy().into_owned());
-            }
-        }
-    }
-    let mut names = Vec::new();
-    walk(path, path, 0, &mut names);
-    names
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod diagnose;
 mod error;
 pub mod falsify;
 pub mod free;
+pub mod gate;
 pub mod git;
 pub mod guard;
 pub mod journal;

@@ -187,6 +187,34 @@ pub fn write_dated(directory: &Path, at: DateTime<Utc>, bytes: &[u8]) -> Result<
     Ok(name)
 }
 
+/// How deep [`names_below`] goes.
+const DEEPEST: usize = 6;
+
+/// Paths of the files below a directory, relative to it, at most [`DEEPEST`] directories deep. What cannot be read is left
+/// out; symbolic links are not followed.
+#[must_use]
+pub fn names_below(directory: &Path) -> Vec<String> {
+    fn walk(root: &Path, at: &Path, depth: usize, out: &mut Vec<String>) {
+        let Ok(entries) = std::fs::read_dir(at) else { return };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && depth < DEEPEST {
+                walk(root, &path, depth + 1, out);
+            } else if let Ok(name) = path.strip_prefix(root) {
+                out.push(name.to_string_lossy().into_owned());
+            }
+        }
+    }
+    let mut names = Vec::new();
+    walk(directory, directory, 0, &mut names);
+    names
+}
+
+/// Removes a directory when nothing is left in it.
+pub fn remove_empty_dir(directory: &Path) {
+    let _ = std::fs::remove_dir(directory);
+}
+
 /// Removes a file; nothing to do when it is gone.
 ///
 /// # Errors

@@ -78,7 +78,7 @@ impl CacheStore {
             FileKind::File => {}
             _ => return Err(StoreError::Read { path, source: std::io::ErrorKind::InvalidInput.into() }),
         }
-        if std::fs::metadata(&path).is_ok_and(|data| data.len() > MOST_BYTES as u64) {
+        if store::size(&path) > MOST_BYTES as u64 {
             // Not even read: whoever made it, it is none of ours.
             return Ok(Some(Stored { bytes: vec![b' '; MOST_BYTES + 1], digest: String::new() }));
         }
