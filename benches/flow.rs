@@ -5,14 +5,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot go on says so by panicking")]
 
+mod script;
+
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_test::browser::driver::find_browser;
 use agent_test::event::Events;
 use agent_test::flow::recording::CacheMode;
 use agent_test::flow::{
@@ -28,6 +27,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use url::Url;
+
+use script::Script;
 
 /// Replays of each flow by each side.
 const ROUNDS: usize = 9;
@@ -102,11 +103,11 @@ async fn run() {
         let trace = trace(&base, page, role, &names, says, end);
         // The first of ours records, the first of theirs warms the caches.
         play(&stage, &flow, project.path(), CacheMode::Missed).await;
-        script.play(&trace);
+        script.play(&trace)[0];
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             ours.push(play(&stage, &flow, project.path(), CacheMode::SelfFinalized).await);
-            theirs.push(script.play(&trace));
+            theirs.push(script.play(&trace)[0]);
         }
         let (mine, his) = (median(&mut ours), median(&mut theirs));
         println!("{name:<10}  {taps:>5}  {mine:>9.0} ms  {his:>9.0} ms  {:>6.2}", mine / his);
@@ -143,44 +144,6 @@ async fn play(stage: &Stage, flow: &Flow, project: &Path, expected: CacheMode) -
 fn median(of: &mut [f64]) -> f64 {
     of.sort_by(f64::total_cmp);
     of[of.len() / 2]
-}
-
-/// The script, which waits for traces.
-struct Script {
-    child: std::process::Child,
-    ask: ChildStdin,
-    answers: BufReader<ChildStdout>,
-}
-
-impl Script {
-    fn start() -> Self {
-        let npm = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/npm");
-        let mut child = Command::new("node")
-            .arg(npm.join("bench.mjs"))
-            .arg(find_browser(None).expect("a browser"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("node starts: run `sh scripts/setup.sh node`");
-        let (ask, answers) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        Self { child, ask, answers }
-    }
-
-    /// Milliseconds of the steps.
-    fn play(&mut self, trace: &Value) -> f64 {
-        writeln!(self.ask, "{trace}").unwrap();
-        let mut line = String::new();
-        self.answers.read_line(&mut line).unwrap();
-        let answer: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        answer["steps"].as_f64().unwrap_or_else(|| panic!("{line}"))
-    }
-}
-
-impl Drop for Script {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// The same flow for the script; `observation` is the text that a step waits for.

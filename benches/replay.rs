@@ -5,12 +5,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a benchmark that cannot go on says so by panicking")]
 
-use std::io::{BufRead, BufReader, Write};
+mod script;
+
 use std::path::Path;
-use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use agent_test::browser::driver::find_browser;
 use agent_test::replay::{Ask, End, EnterOptions, Stage, witness};
 use agent_test::settings::Settings;
 use agent_test::trace::TraceStep;
@@ -19,6 +18,8 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use url::Url;
+
+use script::Script;
 
 /// Replays of each trace by each side.
 const ROUNDS: usize = 9;
@@ -91,44 +92,6 @@ fn median(of: &[[f64; 2]], which: usize) -> f64 {
     let mut all: Vec<f64> = of.iter().map(|times| times[which]).collect();
     all.sort_by(f64::total_cmp);
     all[all.len() / 2]
-}
-
-/// The script, which waits for traces.
-struct Script {
-    child: std::process::Child,
-    ask: ChildStdin,
-    answers: BufReader<ChildStdout>,
-}
-
-impl Script {
-    fn start() -> Self {
-        let npm = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/npm");
-        let mut child = Command::new("node")
-            .arg(npm.join("bench.mjs"))
-            .arg(find_browser(None).expect("a browser"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("node starts: run `sh scripts/setup.sh node`");
-        let (ask, answers) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        Self { child, ask, answers }
-    }
-
-    /// Milliseconds of the steps, and of the fresh context.
-    fn play(&mut self, trace: &[TraceStep]) -> [f64; 2] {
-        writeln!(self.ask, "{}", serde_json::to_string(trace).unwrap()).unwrap();
-        let mut line = String::new();
-        self.answers.read_line(&mut line).unwrap();
-        let answer: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        [answer["steps"].as_f64().unwrap_or_else(|| panic!("{line}")), answer["context"].as_f64().unwrap()]
-    }
-}
-
-impl Drop for Script {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// Clicks that change a text, clicks that ask the server, links to other pages. A step's `observation` is the text that
