@@ -215,7 +215,8 @@ impl Work<'_> {
                 )));
             }
             let tail: Vec<&str> = run.output.lines().rev().take(3).collect();
-            return Err(HealError::NoReport(masked(&tail.into_iter().rev().collect::<Vec<_>>().join(" "))));
+            let said = masked(&tail.into_iter().rev().collect::<Vec<_>>().join(" "));
+            return Err(HealError::NoReport(if said.is_empty() { "it said nothing".to_owned() } else { said }));
         };
         let mut diagnosis = diagnose(&report);
         if let Diagnosis::Failing(failures) = &mut diagnosis {
