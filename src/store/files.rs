@@ -187,10 +187,10 @@ pub fn write_dated(directory: &Path, at: DateTime<Utc>, bytes: &[u8]) -> Result<
     Ok(name)
 }
 
-/// How deep [`names_below`] goes.
+/// How deep `names_below` goes.
 const DEEPEST: usize = 6;
 
-/// Paths of the files below a directory, relative to it, at most [`DEEPEST`] directories deep. What cannot be read is left
+/// Paths of the files below a directory, relative to it, at most six directories deep. What cannot be read is left
 /// out; symbolic links are not followed.
 #[must_use]
 pub fn names_below(directory: &Path) -> Vec<String> {
