@@ -340,6 +340,8 @@ pub struct Still {
     pub idle: Vec<String>,
     /// Timers of the load that did something.
     pub busy: Vec<String>,
+    /// What the page had counted by then.
+    pub tally: Tally,
 }
 
 /// An option of a list.

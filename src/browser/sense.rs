@@ -15,9 +15,20 @@ impl Session {
     /// # Errors
     /// As [`Session::evaluate`].
     pub async fn look(&self, most_nodes: u64) -> Result<Look, SessionError> {
+        self.take_look(&format!("look({{nodes: {most_nodes}}})")).await
+    }
+
+    /// Takes a look that tells everything but the controls: at a page that is not gone into.
+    ///
+    /// # Errors
+    /// As [`Session::evaluate`].
+    pub async fn glance(&self, most_nodes: u64) -> Result<Look, SessionError> {
+        self.take_look(&format!("look({{nodes: {most_nodes}, glance: true}})")).await
+    }
+
+    async fn take_look(&self, call: &str) -> Result<Look, SessionError> {
         let began = Instant::now();
-        let look: Look =
-            self.ask(&self.page(), &format!("look({{nodes: {most_nodes}}})"), Duration::from_secs(15)).await?;
+        let look: Look = self.ask(&self.page(), call, Duration::from_secs(15)).await?;
         super::journal::look(&look, began.elapsed().as_secs_f64() * 1000.0);
         tracing::debug!(
             ms = began.elapsed().as_millis(),

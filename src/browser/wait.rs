@@ -21,7 +21,16 @@ impl Session {
     /// # Errors
     /// [`SessionError::Hung`] when the page does not answer; as [`Session::evaluate`].
     pub async fn still(&self, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
-        self.still_in(&self.page(), since, cap_ms).await
+        self.still_in(&self.page(), since, cap_ms, None).await
+    }
+
+    /// Like [`Session::still`]; but when another document than `from` is there by then, it need only have loaded: its
+    /// timers and animations are not waited for.
+    ///
+    /// # Errors
+    /// As [`Session::still`].
+    pub async fn still_or_loaded(&self, since: Mark, cap_ms: u64, from: &str) -> Result<Still, SessionError> {
+        self.still_in(&self.page(), since, cap_ms, Some(from)).await
     }
 
     /// Like [`Session::still`] for another window.
@@ -29,16 +38,16 @@ impl Session {
     /// # Errors
     /// As [`Session::still`].
     pub async fn window_still(&self, window: &str, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
-        self.still_in(window, since, cap_ms).await
+        self.still_in(window, since, cap_ms, None).await
     }
 
-    async fn still_in(&self, page: &str, since: Mark, cap_ms: u64) -> Result<Still, SessionError> {
+    async fn still_in(&self, page: &str, since: Mark, cap_ms: u64, from: Option<&str>) -> Result<Still, SessionError> {
         let began = Instant::now();
         let cap = Duration::from_millis(cap_ms);
         loop {
             let left = cap.saturating_sub(began.elapsed());
             let timers = json!(*self.timers.lock().unwrap_or_else(PoisonError::into_inner));
-            let call = format!("still(30, {}, {timers})", left.as_millis());
+            let call = format!("still(30, {}, {timers}, {})", left.as_millis(), json!(from));
             let answer = self.ask::<Still>(page, &call, left + self.patience).await;
             let mut still = match answer {
                 Ok(still) => still,
@@ -122,18 +131,18 @@ impl Session {
         }
     }
 
-    /// Goes back in history, if there is anything; gives back whether it did.
+    /// Goes back in history, if there is anything; gives back how the screen became still, or nothing.
     ///
     /// # Errors
     /// As [`Session::still`].
-    pub async fn back(&self, cap_ms: u64) -> Result<bool, SessionError> {
+    pub async fn back(&self, cap_ms: u64) -> Result<Option<Still>, SessionError> {
         self.set_mode(Mode::Load);
         let history = self.page_call("Page.getNavigationHistory", json!({})).await?;
         let at = history["currentIndex"].as_u64().unwrap_or(0);
         let previous = at.checked_sub(1).and_then(|index| history["entries"].get(usize::try_from(index).ok()?));
-        let Some(previous) = previous else { return Ok(false) };
+        let Some(previous) = previous else { return Ok(None) };
         if previous["url"].as_str().is_some_and(|url| url.starts_with("about:") || url.starts_with("data:")) {
-            return Ok(false);
+            return Ok(None);
         }
         note("back", || previous["url"].clone());
         let mark = self.shared.evidence.mark();
@@ -146,7 +155,6 @@ impl Session {
             }
             let _ = tokio::time::timeout(Duration::from_millis(100), self.shared.evidence.changed()).await;
         }
-        self.still(mark, cap_ms).await?;
-        Ok(true)
+        Ok(Some(self.still(mark, cap_ms).await?))
     }
 }

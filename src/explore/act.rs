@@ -30,7 +30,8 @@ impl Walker<'_> {
     ) -> Result<Visit, SessionError> {
         let before = self.look.clone();
         let destructive = reads_destructive(element) && !self.plan.stage.settings.safe_to_mutate;
-        let terms = Terms { mode: Mode::Act { destructive }, ..self.terms() };
+        // What a link leads to is not gone into.
+        let terms = Terms { mode: Mode::Act { destructive }, passing: element.role == "link", ..self.terms() };
         let (action, tool) = action_for(element, &candidate.way, self.plan.stage.settings.safe_to_mutate);
         let started = self.plan.clock.now();
         let clock = Instant::now();
@@ -57,6 +58,7 @@ impl Walker<'_> {
             }
         };
         self.actions += 1;
+        self.left = Some((before.clone(), effect.before.clone()));
         let tries_again = !effect.is_any() && may_be_dead(element, &before) && action == Action::Click;
         if tries_again
             && let Performed::Done(again) = perform(&self.session, &action, Target::Uid(element.uid), terms).await?

@@ -1,15 +1,15 @@
 //! Going back to a level by the cheapest way that reaches it, and checking that it did: already there; close what is
-//! open; back in history; scroll; else open the route again and play the way.
+//! open; back in history; scroll; open again what the last step opened; else open the route again and play the way.
 
 use std::time::{Duration, Instant};
 
 use super::choose::Candidate;
 use super::signature::find_again;
 use super::walk::{Level, Walker, kinds};
-use crate::browser::{Element, Look, SessionError};
+use crate::browser::{Element, Look, SessionError, Tally};
 use crate::event::EventKind;
 use crate::replay::oracle::{self, Finding};
-use crate::replay::{Played, close_down_to, play, scroll_to};
+use crate::replay::{Played, Player, Stepped, close_down_to, play, scroll_to};
 use crate::trace::page_key;
 
 /// How often a lost browser is replaced within one route.
@@ -32,8 +32,14 @@ impl Walker<'_> {
                 return Ok(Some(element));
             }
         }
-        if page_key(&self.look.url) != level.page && self.session.back(self.terms().cap_ms).await? {
-            self.look = self.session.look(self.terms().nodes).await?;
+        if page_key(&self.look.url) != level.page
+            && let Some(still) = self.session.back(self.terms().cap_ms).await?
+        {
+            self.look = match self.left.take() {
+                // The very page that was left, kept by the browser, and nothing has changed on it: it is known already.
+                Some((left, counted)) if is_as_left(&still.tally, &counted) => left,
+                _ => self.session.look(self.terms().nodes).await?,
+            };
             if kinds(&self.look).len() > level.overlays.len() {
                 self.close_extra(&level.overlays).await?;
             }
@@ -42,6 +48,11 @@ impl Walker<'_> {
             }
         }
         if let Some(element) = self.scrolled(level, at, candidate, false).await? {
+            return Ok(Some(element));
+        }
+        if self.reopen(level).await?
+            && let Some(element) = self.here(level, at, candidate, false)
+        {
             return Ok(Some(element));
         }
         if !self.replay(level).await? {
@@ -75,6 +86,28 @@ impl Walker<'_> {
         }
         self.look = scroll_to(&self.session, candidate.scroll, self.terms()).await?;
         Ok(self.here(level, at, candidate, by_place))
+    }
+
+    /// Opens again what the last step of the way opened, when it is all that is missing: a menu closes with each choice.
+    async fn reopen(&mut self, level: &Level) -> Result<bool, SessionError> {
+        let missing = page_key(&self.look.url) == level.page && kinds(&self.look).len() < level.overlays.len();
+        let trace = self.record.trace(&level.steps);
+        let Some(last) = trace.last().filter(|step| missing && step.locator.is_some()) else { return Ok(false) };
+        let same_page = page_key(&last.url_before) == level.page;
+        if !same_page {
+            return Ok(false);
+        }
+        let mut player = Player::new(&self.session, self.terms(), 0, Some(self.look.clone())).on(&self.plan.stage);
+        match player.step(last).await? {
+            Stepped::Done { effect, .. } if effect.hung.is_none() => {
+                self.look = effect.look;
+                Ok(true)
+            }
+            _ => {
+                self.look = self.session.look(self.terms().nodes).await?;
+                Ok(false)
+            }
+        }
     }
 
     /// Opens the route again and plays the way to the level. Gives back whether the way could be played.
@@ -143,5 +176,32 @@ impl Walker<'_> {
             }
             Err(_) => Err(why),
         }
+    }
+}
+
+/// Whether nothing has changed on a page since it was counted: the same document, and no change, effect or scrolling.
+fn is_as_left(now: &Tally, left: &Tally) -> bool {
+    let counts = |tally: &Tally| (tally.changes, tally.effects, tally.scrolled);
+    !now.doc.is_empty() && now.doc == left.doc && now.url == left.url && counts(now) == counts(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_as_it_was_left_only_when_it_is_the_same_and_nothing_changed() {
+        let left = Tally { doc: "a".into(), changes: 4, url: "http://a.b/x".into(), ..Tally::default() };
+        let focused = Tally { focused: 1, ..left.clone() };
+        assert!(is_as_left(&focused, &left));
+        for now in [
+            Tally { doc: "b".into(), ..left.clone() },
+            Tally { changes: 5, ..left.clone() },
+            Tally { scrolled: 1, ..left.clone() },
+            Tally { url: "http://a.b/y".into(), ..left.clone() },
+        ] {
+            assert!(!is_as_left(&now, &left));
+        }
+        assert!(!is_as_left(&Tally::default(), &Tally::default()));
     }
 }

@@ -14,7 +14,7 @@ use super::plan::Plan;
 use super::record::Record;
 use super::shots::{Section, shot_name};
 use super::signature::signature;
-use crate::browser::{CodeUse, Look, Session, SessionError};
+use crate::browser::{CodeUse, Look, Session, SessionError, Tally};
 use crate::event::EventKind;
 use crate::maze::{ActionResult, Coverage, Node, NodeState, NodeType, OperationsCount};
 use crate::replay::Terms;
@@ -100,6 +100,8 @@ pub(super) struct Walker<'a> {
     /// What lay above a control and was tried to be got rid of by opening the page anew.
     pub(super) covers: HashSet<String>,
     pub(super) actions: u32,
+    /// The screen that the last action was done on, and what its page had counted by then.
+    pub(super) left: Option<(Look, Tally)>,
     stopped: Option<String>,
 }
 
@@ -142,6 +144,7 @@ impl<'a> Walker<'a> {
             pages: HashSet::new(),
             covers: HashSet::new(),
             actions: 0,
+            left: None,
             stopped: None,
         }
     }

@@ -9,7 +9,7 @@ use crate::browser::journal;
 use crate::browser::{
     Button, CdpError, Chord, Look, Mark, Mode, Note, Point, Session, SessionError, Since, Still, Tally,
 };
-use crate::trace::Locator;
+use crate::trace::{Locator, page_key};
 
 /// What is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,9 @@ pub struct Terms {
     pub cap_ms: u64,
     /// A look reads so many nodes at most; 0: no look is taken afterwards, because the caller takes a scene.
     pub nodes: u64,
+    /// Another page that the action opens is not gone into: it need only have loaded, and its look tells everything but
+    /// its controls.
+    pub passing: bool,
 }
 
 /// What came of an action.
@@ -259,18 +262,34 @@ async fn settle(
     terms: Terms,
     drift: Vec<String>,
 ) -> Result<Performed, SessionError> {
-    let still = match session.still(mark, terms.cap_ms).await {
+    let waited = if terms.passing {
+        session.still_or_loaded(mark, terms.cap_ms, &before.doc).await
+    } else {
+        session.still(mark, terms.cap_ms).await
+    };
+    let still = match waited {
         Ok(still) => still,
         Err(SessionError::Hung { message, .. }) => return hung(session, mark, before, message).await,
         Err(error) => return Err(error),
     };
     let looked = async {
-        let after = session.tally().await?;
-        let look = if terms.nodes == 0 { Look::default() } else { session.look(terms.nodes).await? };
-        Ok::<_, SessionError>((after, look))
+        if terms.nodes == 0 {
+            return Ok((still, Look::default()));
+        }
+        let passing = terms.passing && still.tally.doc != before.doc && page_key(&still.tally.url) != page_key(&before.url);
+        if passing {
+            let look = session.glance(terms.nodes).await?;
+            if look.doc == still.tally.doc && look.spinners == 0 && !look.body_text.is_empty() {
+                return Ok((still, look));
+            }
+        }
+        // It may come to something yet.
+        let still = if terms.passing { session.still(mark, terms.cap_ms).await? } else { still };
+        Ok::<_, SessionError>((still, session.look(terms.nodes).await?))
     };
     match looked.await {
-        Ok((after, look)) => {
+        Ok((still, look)) => {
+            let after = still.tally.clone();
             let since = session.evidence().since(mark);
             tracing::debug!(?before, ?after, "performed");
             Ok(Performed::Done(Box::new(Effect { before, after, since, still, hung: None, look, drift })))
@@ -313,7 +332,7 @@ pub async fn open(session: &Session, url: &Url, terms: Terms) -> Result<Effect, 
     let mark = session.evidence().mark();
     let before = Tally::default();
     let went = session.goto(url, terms.cap_ms).await;
-    let still = match went {
+    let mut still = match went {
         Ok(still) => still,
         Err(SessionError::Hung { message, .. }) => {
             return match hung(session, mark, before, message).await? {
@@ -327,7 +346,7 @@ pub async fn open(session: &Session, url: &Url, terms: Terms) -> Result<Effect, 
     let look = match looked {
         // Nothing is there yet: an application that draws itself a moment after it has loaded is given that moment.
         Ok(look) if is_empty(&look) && session.changed(EMPTY_MS).await.unwrap_or(false) => {
-            session.still(mark, terms.cap_ms).await?;
+            still = session.still(mark, terms.cap_ms).await?;
             session.look(terms.nodes).await?
         }
         Ok(look) => look,
@@ -340,7 +359,7 @@ pub async fn open(session: &Session, url: &Url, terms: Terms) -> Result<Effect, 
         }
         Err(error) => return Err(error),
     };
-    let after = session.tally().await.unwrap_or_default();
+    let after = still.tally.clone();
     let since = session.evidence().since(mark);
     Ok(Effect { before, after, since, still, hung: None, look, drift: Vec::new() })
 }

@@ -172,7 +172,7 @@ impl<'a> Player<'a> {
             },
             Tool::Back => {
                 let mark = self.session.evidence().mark();
-                if !self.session.back(self.terms.cap_ms).await? {
+                if self.session.back(self.terms.cap_ms).await?.is_none() {
                     return Ok(Stepped::Impossible("there is no page to go back to".to_owned()));
                 }
                 let since = self.session.evidence().since(mark);
@@ -278,8 +278,7 @@ impl<'a> Player<'a> {
         self.session.press_key(chord).await?;
         let still = self.session.still(mark, self.terms.cap_ms).await?;
         let since = self.session.evidence().since(mark);
-        let after = self.session.tally().await?;
-        Ok(Effect { before, after, since, still, ..Effect::of_look(self.session.look(self.terms.nodes).await?) })
+        Ok(Effect { before, after: still.tally.clone(), since, still, ..Effect::of_look(self.session.look(self.terms.nodes).await?) })
     }
 
     /// Whether the page shows a text, now or within the patience.

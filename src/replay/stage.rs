@@ -87,6 +87,7 @@ impl Stage {
             mode: Mode::Act { destructive: false },
             cap_ms: self.settings.limits.settle_ms,
             nodes: u64::from(self.settings.limits.page_nodes),
+            passing: false,
         }
     }
 

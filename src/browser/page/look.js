@@ -286,6 +286,8 @@
   };
   const look = (options) => {
     const most = options?.nodes ?? 50000;
+    // A glance tells everything but the controls.
+    const glance = options?.glance === true;
     spent = 0;
     const memo = new Map();
     const elements = [];
@@ -391,6 +393,8 @@
         }
       }
 
+      if (glance) return;
+
       // Is it a control?
       let why = null;
       let strong = false;
@@ -441,7 +445,7 @@
     // The top document, with jQuery's delegated handlers resolved afterwards.
     walkRoot(document, [], { x: 0, y: 0 }, 0);
     const jq = [];
-    if (window.jQuery?._data) {
+    if (!glance && window.jQuery?._data) {
       for (const owner of [document, document.body]) if (owner) for (const selector of jqueryTargets(owner)) jq.push({ element: owner === document ? document.documentElement : owner, selector });
       resolveDelegated(jq);
     }
@@ -718,10 +722,13 @@
     for (const one of views()) { changes += one.changes; effects += one.effects.length; scrolled += one.scrolled ?? 0; focused += one.focused ?? 0; }
     return { doc: api.doc, changes, effects, scrolled, focused, url: location.href };
   };
-  api.tally = () => JSON.stringify({ ...api.mark(), recent: api.effects.slice(-5) });
+  const tally = () => ({ ...api.mark(), recent: api.effects.slice(-5) });
+  api.tally = () => JSON.stringify(tally());
 
   // Waits until nothing has changed for `quiet` ms, no timer is due soon and no finite animation runs; or `cap` ms passed.
-  api.still = (quiet, cap, known = []) => new Promise((resolve) => {
+  // Another document than `from` is waited for only until it has loaded and nothing has changed.
+  api.still = (quiet, cap, known = [], from = null) => new Promise((resolve) => {
+    const passing = from !== null && api.doc !== from;
     const start = api.now();
     for (const one of views()) one.learned?.(known);
     const learned = () => api.learned(known);
@@ -731,11 +738,12 @@
       for (const one of views()) {
         const frameNow = one.now();
         if (frameNow - one.changed < quiet) reason = reason ?? 'changing';
+        if (passing) continue;
         if (one.pending()) reason = reason ?? 'timer';
         if (one.moving()) reason = reason ?? 'animation';
       }
-      if (!reason && t - start >= quiet) return resolve(JSON.stringify({ still: true, ms: t - start, ...learned(), ...api.mark() }));
-      if (t - start > cap) return resolve(JSON.stringify({ still: false, reason, ms: t - start, ...learned(), ...api.mark() }));
+      if (!reason && t - start >= quiet) return resolve(JSON.stringify({ still: true, ms: t - start, ...learned(), tally: tally() }));
+      if (t - start > cap) return resolve(JSON.stringify({ still: false, reason, ms: t - start, ...learned(), tally: tally() }));
       api.later(check, 8);
     };
     check();
