@@ -1,7 +1,7 @@
 //! One campaign through its transitions, as agents drive it.
 
 use crate::campaign_kit::{campaign, complete, report, state, write_report};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Answer, Sandbox};
 
 #[test]
 fn a_campaign_goes_from_init_to_the_final_report() {
@@ -316,4 +316,20 @@ fn no_secret_reaches_the_state() {
     assert!(command.output().unwrap().status.success());
     let text = sandbox.read(".monkey-test-state.json");
     assert!(text.contains("AGENT_TEST_PASSWORD") && !text.contains("geheim"), "{text}");
+}
+
+#[test]
+fn a_variable_with_a_wrong_value_is_told_and_nothing_is_done() {
+    let sandbox = Sandbox::new();
+    for (name, value) in [
+        ("AGENT_TEST_MODEL_TIMEOUT", "soon"),
+        ("AGENT_TEST_LOCK_TIMEOUT", "-1"),
+        ("AGENT_TEST_BATCH_SIZE", "0"),
+        ("AGENT_TEST_SAFE_TO_MUTATE", "perhaps"),
+    ] {
+        let mut command = sandbox.command(&["init", "--base-url", "http://h", "--route", "/a"]);
+        let answer = Answer::from(command.env(name, value).output().unwrap()).exits(2);
+        assert!(answer.stderr.contains(name) && answer.stderr.contains(value), "{}", answer.stderr);
+        assert!(!sandbox.file(".monkey-test-state.json").exists());
+    }
 }

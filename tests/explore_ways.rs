@@ -40,6 +40,13 @@ const PAGES: &[(&str, &str)] = &[
         <button onclick='used()'>Run</button>",
     ),
     (
+        "/picks",
+        "<style>#menu { position: absolute; left: 10px; top: 160px; background: #eee }</style>
+        <button id=sort aria-haspopup=menu>Sort by</button><ul role=menu id=menu hidden><li role=menuitem tabindex=0>Age<li role=menuitem tabindex=0>Name<li role=menuitem tabindex=0>Price</ul>
+        <script>get('sort').onclick = () => { get('menu').hidden = false; };
+        for (const item of document.querySelectorAll('li')) item.onclick = () => { hit('picks/' + item.innerText); get('menu').hidden = true; };</script>",
+    ),
+    (
         "/broken",
         "<label>Sort <select id=sort><option>Name<option>Date</select></label>
         <script>get('sort').onchange = () => { throw new Error('no such column'); };</script>",
@@ -92,6 +99,16 @@ fn without_being_asked_the_right_button_is_left_alone_and_said_so() {
     let node = ran.node("/right", "Canvas (right click)");
     assert_eq!(node["skipped_reason"], "opens with the right button, which is not asked for");
     ran.assert_untouched("/hit/right");
+}
+
+#[test]
+fn a_menu_that_closes_with_each_choice_is_opened_again_without_a_load() {
+    assert_eq!(children(RAN.node("/picks", "Sort by")), ["Age", "Name", "Price"]);
+    for item in ["Age", "Name", "Price"] {
+        RAN.assert_hit(&format!("picks/{item}"));
+    }
+    let loads = RAN.requests.iter().filter(|seen| seen.path == "/picks").count();
+    assert_eq!(loads, 1, "the page was loaded again on the way");
 }
 
 #[test]

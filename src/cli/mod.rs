@@ -226,6 +226,9 @@ pub fn main() -> Exit {
             .try_init();
     }
     let ui = Ui::new(Verbosity { json: cli.globals.json, quiet: cli.globals.quiet, verbose: cli.globals.verbose });
+    if let Err(error) = crate::settings::check_waits() {
+        return ui.failure(&error.into());
+    }
     let context = match Context::new(&cli.globals, ui.clone()) {
         Ok(context) => context,
         Err(failure) => return ui.failure(&failure),

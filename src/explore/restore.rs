@@ -10,7 +10,7 @@ use crate::browser::{Element, Look, SessionError, Tally};
 use crate::event::EventKind;
 use crate::replay::oracle::{self, Finding};
 use crate::replay::{Played, Player, Stepped, close_down_to, play, scroll_to};
-use crate::trace::page_key;
+use crate::trace::{TraceStep, page_key};
 
 /// How often a lost browser is replaced within one route.
 const RENEWALS: u32 = 3;
@@ -88,26 +88,29 @@ impl Walker<'_> {
         Ok(self.here(level, at, candidate, by_place))
     }
 
-    /// Opens again what the last step of the way opened, when it is all that is missing: a menu closes with each choice.
+    /// Opens again what the last steps of the way opened, when it is all that is missing: a menu closes with each choice.
     async fn reopen(&mut self, level: &Level) -> Result<bool, SessionError> {
-        let missing = page_key(&self.look.url) == level.page && kinds(&self.look).len() < level.overlays.len();
+        if page_key(&self.look.url) != level.page {
+            return Ok(false);
+        }
+        let missing = level.overlays.len().saturating_sub(kinds(&self.look).len());
         let trace = self.record.trace(&level.steps);
-        let Some(last) = trace.last().filter(|step| missing && step.locator.is_some()) else { return Ok(false) };
-        let same_page = page_key(&last.url_before) == level.page;
-        if !same_page {
+        let last = trace.get(trace.len().saturating_sub(missing)..).unwrap_or_default();
+        let here = |step: &TraceStep| step.locator.is_some() && page_key(&step.url_before) == level.page;
+        if last.is_empty() || !last.iter().all(here) {
             return Ok(false);
         }
         let mut player = Player::new(&self.session, self.terms(), 0, Some(self.look.clone())).on(&self.plan.stage);
-        match player.step(last).await? {
-            Stepped::Done { effect, .. } if effect.hung.is_none() => {
-                self.look = effect.look;
-                Ok(true)
-            }
-            _ => {
-                self.look = self.session.look(self.terms().nodes).await?;
-                Ok(false)
+        for step in last {
+            match player.step(step).await? {
+                Stepped::Done { effect, .. } if effect.hung.is_none() => self.look = effect.look,
+                _ => {
+                    self.look = self.session.look(self.terms().nodes).await?;
+                    return Ok(false);
+                }
             }
         }
+        Ok(true)
     }
 
     /// Opens the route again and plays the way to the level. Gives back whether the way could be played.

@@ -276,7 +276,8 @@ async fn settle(
         if terms.nodes == 0 {
             return Ok((still, Look::default()));
         }
-        let passing = terms.passing && still.tally.doc != before.doc && page_key(&still.tally.url) != page_key(&before.url);
+        let passing =
+            terms.passing && still.tally.doc != before.doc && page_key(&still.tally.url) != page_key(&before.url);
         if passing {
             let look = session.glance(terms.nodes).await?;
             if look.doc == still.tally.doc && look.spinners == 0 && !look.body_text.is_empty() {

@@ -278,7 +278,13 @@ impl<'a> Player<'a> {
         self.session.press_key(chord).await?;
         let still = self.session.still(mark, self.terms.cap_ms).await?;
         let since = self.session.evidence().since(mark);
-        Ok(Effect { before, after: still.tally.clone(), since, still, ..Effect::of_look(self.session.look(self.terms.nodes).await?) })
+        Ok(Effect {
+            before,
+            after: still.tally.clone(),
+            since,
+            still,
+            ..Effect::of_look(self.session.look(self.terms.nodes).await?)
+        })
     }
 
     /// Whether the page shows a text, now or within the patience.

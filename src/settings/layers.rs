@@ -174,6 +174,18 @@ fn parsed<T>(
     Ok(None)
 }
 
+/// Checks the variables that set how long something is waited for: they are read deep inside, where a wrong one could only
+/// be passed over.
+///
+/// # Errors
+/// [`SettingsError::Variable`].
+pub fn check_waits() -> Result<(), SettingsError> {
+    let seconds = |text: &str| text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+    parsed(&[env::LOCK_TIMEOUT], "a number of seconds", seconds)?;
+    let whole = |text: &str| text.trim().parse::<u64>().ok().filter(|seconds| *seconds > 0);
+    parsed(&[env::MODEL_TIMEOUT], "a whole number of seconds above 0", whole).map(|_| ())
+}
+
 /// Parses a base URL: http or https, without credentials.
 ///
 /// # Errors

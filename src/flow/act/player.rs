@@ -185,7 +185,11 @@ impl Player<'_> {
             Verb::Navigate => return self.navigate(value).await,
             Verb::Back => {
                 let went = self.session.back(self.terms().cap_ms).await?;
-                return Ok(if went.is_some() { Came::Done } else { Came::Failed("there is no page to go back to".to_owned()) });
+                return Ok(if went.is_some() {
+                    Came::Done
+                } else {
+                    Came::Failed("there is no page to go back to".to_owned())
+                });
             }
             Verb::TapAt => return self.tap_at(action).await,
             Verb::Gap | Verb::Other(_) => return Ok(Came::Failed("it cannot be repeated".to_owned())),
