@@ -75,16 +75,14 @@ impl Walker<'_> {
         };
         let in_menu = matches!(level.opened_by, Some(ActionResult::DropdownOpened | ActionResult::SubmenuOpened));
         let outcome = classify(&candidate.way.part(element), &before, &effect, in_menu);
-        let mut findings = self.judge(element, &before, &effect, &outcome);
+        let (mut findings, mut aside) = self.judge(element, &before, &effect, &outcome);
         let dead = tries_again && !effect.is_any();
         if dead {
             findings.push(oracle::dead_control(&node.label));
         }
         match loading {
             // Another page that loads for ever is its own route's matter.
-            Some(finding) if before.doc != effect.look.doc => {
-                self.record.noise.insert(format!("on {}: {}", effect.look.url, finding.description));
-            }
+            Some(finding) if before.doc != effect.look.doc => aside.push(finding),
             loading => findings.extend(loading.map(|finding| Finding { of_page: false, ..finding })),
         }
         if effect.look.doc != before.doc {
@@ -108,6 +106,7 @@ impl Walker<'_> {
             outcome.result.to_string(),
             findings.first().map(|finding| finding.description.clone()),
         );
+        self.record.set_aside(step, &effect.look.url, aside);
         let steps: Vec<u32> = level.steps.iter().copied().chain([step]).collect();
         node.trace_ref = self.record.node_path(&steps);
         node.duration_ms = Some(clock.elapsed().as_millis() as u64);
@@ -333,11 +332,18 @@ impl Walker<'_> {
         }
     }
 
-    /// What of an action's evidence is a fault.
-    fn judge(&mut self, element: &Element, before: &Look, effect: &Effect, outcome: &Outcome) -> Vec<Finding> {
+    /// What of an action's evidence is a fault, and what is the matter of another page.
+    fn judge(
+        &mut self,
+        element: &Element,
+        before: &Look,
+        effect: &Effect,
+        outcome: &Outcome,
+    ) -> (Vec<Finding>, Vec<Finding>) {
         if let Some(message) = &effect.hung {
-            return vec![oracle::hang(message)];
+            return (vec![oracle::hang(message)], Vec::new());
         }
+        let mut aside = Vec::new();
         let judged =
             oracle::judge(&effect.since, self.session.policy(), Moment::Action).under(self.plan.stage.oracles());
         self.record.noise.extend(judged.noise);
@@ -350,9 +356,7 @@ impl Walker<'_> {
                 finding.category == "navigation" && !finding.of_page || finding.kind == BugKind::Crash
             });
             findings = kept;
-            self.record
-                .noise
-                .extend(other.into_iter().map(|finding| format!("on {}: {}", effect.look.url, finding.description)));
+            aside = other;
             let failed = findings.iter().any(|finding| finding.kind == BugKind::HttpError);
             // A link that says it leads to an error page may.
             let announced = element.name.to_lowercase().contains("error")
@@ -375,7 +379,7 @@ impl Walker<'_> {
         } else if !stopped {
             findings.extend(oracle::judge_toasts(before, &effect.look));
         }
-        findings
+        (findings, aside)
     }
 
     async fn shot_of(&mut self, name: &str, effect: &Effect, node: &mut Node) -> Option<String> {

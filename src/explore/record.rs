@@ -130,8 +130,18 @@ impl Record {
             dialog,
             tab: 0,
             requests: requests(since),
+            set_aside: Vec::new(),
         });
         index
+    }
+
+    /// Notes on a step what was seen and is another page's own matter: there it is noise.
+    pub fn set_aside(&mut self, index: u32, page: &str, faults: Vec<Finding>) {
+        let faults: Vec<String> = faults.into_iter().map(|finding| finding.description).collect();
+        self.noise.extend(faults.iter().map(|fault| format!("on {page}: {fault}")));
+        if let Some(step) = self.steps.get_mut(index as usize) {
+            step.set_aside = faults;
+        }
     }
 
     /// Marks a step as failed by an oracle.

@@ -1,6 +1,7 @@
 //! The one actor: does one action as a person would, waits until the screen is still, and tells what came of it.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use url::Url;
@@ -318,11 +319,26 @@ async fn hung(session: &Session, mark: Mark, before: Tally, message: String) -> 
     Ok(Performed::Done(Box::new(effect)))
 }
 
-/// A page that shows nothing at all after its load may take so long to begin, in milliseconds.
-const EMPTY_MS: u64 = 1500;
+/// A page that shows no control after its load may take so long to begin, in milliseconds.
+const BARE_MS: u64 = 1500;
+/// One that shows some text by then is given that time only if it changes again as soon as this, in milliseconds.
+const GOES_ON_MS: u64 = 100;
 
-fn is_empty(look: &Look) -> bool {
-    look.elements.is_empty() && look.body_text.is_empty() && look.overlays.is_empty() && look.frames.is_empty()
+/// Waits for a page without any control to show what it is about to show: an application that draws itself a moment after
+/// it has loaded, also one whose changes a busy machine draws out.
+async fn grown(session: &Session, mark: Mark, terms: Terms, first: Still) -> Result<(Still, Look), SessionError> {
+    let began = Instant::now();
+    let (mut still, mut look) = (first, session.look(terms.nodes).await?);
+    while look.elements.is_empty() && look.overlays.is_empty() && look.frames.is_empty() {
+        let left = BARE_MS.saturating_sub(began.elapsed().as_millis() as u64);
+        let within = if look.body_text.is_empty() { left } else { left.min(GOES_ON_MS) };
+        if left == 0 || !session.changed(within).await.unwrap_or(false) {
+            break;
+        }
+        still = session.still(mark, terms.cap_ms).await?;
+        look = session.look(terms.nodes).await?;
+    }
+    Ok((still, look))
 }
 
 /// Opens an address and tells what came of it.
@@ -333,7 +349,7 @@ pub async fn open(session: &Session, url: &Url, terms: Terms) -> Result<Effect, 
     let mark = session.evidence().mark();
     let before = Tally::default();
     let went = session.goto(url, terms.cap_ms).await;
-    let mut still = match went {
+    let still = match went {
         Ok(still) => still,
         Err(SessionError::Hung { message, .. }) => {
             return match hung(session, mark, before, message).await? {
@@ -343,14 +359,13 @@ pub async fn open(session: &Session, url: &Url, terms: Terms) -> Result<Effect, 
         }
         Err(error) => return Err(error),
     };
-    let looked = if terms.nodes == 0 { Ok(Look::default()) } else { session.look(terms.nodes).await };
-    let look = match looked {
-        // Nothing is there yet: an application that draws itself a moment after it has loaded is given that moment.
-        Ok(look) if is_empty(&look) && session.changed(EMPTY_MS).await.unwrap_or(false) => {
-            still = session.still(mark, terms.cap_ms).await?;
-            session.look(terms.nodes).await?
-        }
-        Ok(look) => look,
+    let looked = if terms.nodes == 0 {
+        Ok((still.clone(), Look::default()))
+    } else {
+        grown(session, mark, terms, still.clone()).await
+    };
+    let (still, look) = match looked {
+        Ok(grown) => grown,
         Err(SessionError::Cdp(CdpError::Timeout { method, ms })) => {
             session.unhang().await;
             let since = session.evidence().since(mark);

@@ -230,7 +230,7 @@ async fn watch(
         let moment = if place == 0 { Moment::Load } else { Moment::Action };
         let mut findings = judge(&effect, before.as_deref(), session, moment);
         findings.extend(failed.map(|failed| *failed));
-        findings.retain(|finding| oracles.fail(finding));
+        findings.retain(|finding| oracles.fail(finding) && !step.set_aside.contains(&finding.description));
         done.url_after.clone_from(&effect.look.url);
         let failure = findings.iter().find(|finding| stops(finding)).cloned();
         // A fault that stops nothing (a picture, a style sheet) failed the step in the recording too, or not.
@@ -238,6 +238,9 @@ async fn watch(
         if let Some(failure) = told {
             done.status = StepStatus::Failed;
             done.error = Some(failure.description.clone());
+        } else if was_dead(step) && !effect.is_any() {
+            done.status = StepStatus::Failed;
+            done.error.clone_from(&step.error);
         }
         played.steps.push(done);
         if !is_last {
@@ -318,6 +321,11 @@ pub fn stops(finding: &Finding) -> bool {
         finding.kind,
         BugKind::Exception | BugKind::HttpError | BugKind::Crash | BugKind::DisabledControl | BugKind::MissingText
     )
+}
+
+/// Whether the recording holds against a step that nothing came of it.
+fn was_dead(step: &TraceStep) -> bool {
+    step.status == StepStatus::Failed && step.observation.as_deref() == Some("no_response")
 }
 
 /// Why this is not the page that was recorded, if it is not.

@@ -193,6 +193,9 @@ pub struct TraceStep {
     /// Requests that the step issued.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<StepRequest>,
+    /// Faults that the recording did not hold against the step: another page's own, seen while the step opened it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<String>,
 }
 
 impl TraceStep {
@@ -216,6 +219,7 @@ impl TraceStep {
             dialog: None,
             tab: 0,
             requests: Vec::new(),
+            set_aside: Vec::new(),
         }
     }
 }

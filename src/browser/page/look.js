@@ -802,9 +802,11 @@
 
   api.parts = { visible, identify, squash, cssOf, chainOf, labelTextOf, rectsOf, TEST_IDS };
 
-  // Finds an element by a recorded locator: rungs from the top, one is used only when exactly one visible element fits.
-  api.find = (locator) => {
-    const memo = new Map();
+  // What stands where a locator's path leads, visible or not.
+  const placed = (roots, locator) => {
+    try { return locator.css ? roots.flatMap((root) => [...root.querySelectorAll(locator.css)]) : []; } catch { return []; }
+  };
+  const rootsOf = (locator) => {
     let roots = [document];
     for (const css of locator.frame ?? []) {
       const host = css.startsWith('>>') ? css.slice(2) : css;
@@ -814,8 +816,17 @@
       }).filter(Boolean);
     }
     for (const css of locator.shadow ?? []) roots = roots.flatMap((root) => [...root.querySelectorAll(css)]).map((host) => api.frameApi(host).shadow(host)).filter(Boolean);
+    return roots;
+  };
+
+  // Finds an element by a recorded locator: rungs from the top, one is used only when exactly one visible element fits.
+  api.find = (locator) => {
+    const memo = new Map();
+    const roots = rootsOf(locator);
     const all = (test, selector = '*') => roots.flatMap((root) => [...root.querySelectorAll(selector)]).filter((element) => test(element) && visible(element, memo));
-    spent = 0;
+    // One element is worth more patience than a whole look; what stands at the recorded place is named first.
+    spent = -1200;
+    for (const one of placed(roots, locator).slice(0, 3)) identify(one);
     const sameRole = (element) => !locator.role || identify(element).role === locator.role;
     // Cheap tests first: the browser's own name is asked for only where the text or an attribute can make it.
     const says = (element, text) => element.textContent.includes(text) || squash(element.textContent).includes(text)
