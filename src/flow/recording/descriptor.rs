@@ -163,6 +163,11 @@ impl Descriptor {
             .flatten()
     }
 
+    /// The labels in it that a flow may declare.
+    pub(in crate::flow) fn labels_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        [&mut self.name, &mut self.text, &mut self.within].into_iter().flatten()
+    }
+
     fn fits(&self, live: &Descriptor, without_test_id: bool) -> bool {
         if self.role != live.role || self.frame != live.frame {
             return false;
