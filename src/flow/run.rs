@@ -150,6 +150,7 @@ impl<'a> Runner<'a> {
     }
 
     async fn flow(&self, flow: &Flow, secrets: &Secrets, repeat: u32) -> Result<FlowResult, FlowError> {
+        let name = secrets.hide(&flow.name);
         let mut attempts = Vec::new();
         for attempt in 0..=self.options.retries {
             let done = self.attempt(flow, secrets, attempt).await?;
@@ -164,9 +165,9 @@ impl<'a> Runner<'a> {
         let outcome = if last == Outcome::Passed && attempts.len() > 1 { Outcome::Flaky } else { last };
         self.events.emit(
             self.clock.now(),
-            EventKind::FlowDone { flow: flow.name.clone(), outcome: outcome.word().to_owned() },
+            EventKind::FlowDone { flow: name.clone(), outcome: outcome.word().to_owned() },
         );
-        Ok(FlowResult { file: flow.file.clone(), name: flow.name.clone(), repeat, outcome, attempts })
+        Ok(FlowResult { file: flow.file.clone(), name, repeat, outcome, attempts })
     }
 
     async fn attempt(&self, flow: &Flow, secrets: &Secrets, attempt: u32) -> Result<AttemptResult, FlowError> {
@@ -370,7 +371,7 @@ impl<'a> Runner<'a> {
         let owned = |owner: &'static str| {
             self.events.emit(
                 self.clock.now(),
-                EventKind::StepOwned { flow: way.flow.name.clone(), step: at + 1, owner: owner.to_owned() },
+                EventKind::StepOwned { flow: way.secrets.hide(&way.flow.name), step: at + 1, owner: owner.to_owned() },
             );
         };
         let may_heal = self.options.heal_budget.is_none_or(|most| self.heals.load(Ordering::Relaxed) < most);

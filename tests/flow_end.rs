@@ -1,0 +1,1 @@
+//! What proves the end of a replay.

@@ -1,0 +1,1 @@
+//! How a replay finds what it acts on.
