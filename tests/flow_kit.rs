@@ -88,6 +88,8 @@ pub fn by_goal(asked: &Asked) -> Value {
     let quoted: Vec<&str> = part.split('\'').skip(1).step_by(2).collect();
     let tool = part.split(' ').next().unwrap_or_default();
     match quoted.as_slice() {
+        // What no number names: an address, a key, a point.
+        [text] if part.contains(" there") || part.contains(" anywhere") => made_move(asked, tool, None, Some(text)),
         [name] => made_move(asked, tool, Some(name), None),
         [text, name] if tool == "drag" => {
             let mut both = made_move(asked, tool, Some(text), None);
