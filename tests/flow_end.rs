@@ -15,7 +15,9 @@ fn page(path: &str, mode: &str) -> Option<String> {
         "/opened" => format!("<h1>Form</h1>{}", if mode == "dead" { DEAD } else { SAVE }),
         "/keys" => {
             let (text, does) = if mode == "dead" { ("Saved", "") } else { ("", "say('Saved')") };
-            format!("<h1>Form</h1><p role=status id=out>{text}</p><script>document.addEventListener('keydown', (event) => {{ if (event.key === 'Enter') {{ did('enter'); {does} }} }})</script>")
+            format!(
+                "<h1>Form</h1><p role=status id=out>{text}</p><script>document.addEventListener('keydown', (event) => {{ if (event.key === 'Enter') {{ did('enter'); {does} }} }})</script>"
+            )
         }
         "/leave" => {
             let go = match mode {

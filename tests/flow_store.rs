@@ -88,7 +88,9 @@ fn k2_k12_two_targets_have_a_recording_each_both_replay_and_both_are_listed() {
 fn k3_k4_s111_two_agents_are_apart_and_another_context_is_a_miss_that_strict_names() {
     let (lab, sandbox) = start();
     let flow = |told: &str| {
-        format!("agents: {{ buyer: You buy., seller: {told} }}\nsteps:\n  - open: /cart\n  - act: \"tap 'Add'\"\n    agent: buyer\n  - expect: {{ text: One in the cart }}\n  - act: \"tap 'Add'\"\n    agent: seller\n  - expect: {{ text: Two in the cart }}\n")
+        format!(
+            "agents: {{ buyer: You buy., seller: {told} }}\nsteps:\n  - open: /cart\n  - act: \"tap 'Add'\"\n    agent: buyer\n  - expect: {{ text: One in the cart }}\n  - act: \"tap 'Add'\"\n    agent: seller\n  - expect: {{ text: Two in the cart }}\n"
+        )
     };
     let paths = record(&lab, &sandbox, &flow("You sell."));
     for path in &paths {
@@ -108,7 +110,10 @@ fn k3_k4_s111_two_agents_are_apart_and_another_context_is_a_miss_that_strict_nam
     let model = by_hand();
     let report = run(&lab, &sandbox, &model, RW).exits(0).json();
     assert!(model.asked()[0].words().contains("You sell dear."));
-    assert_eq!((&step(&report, 2)["cache"]["mode"], &step(&report, 4)["cache"]["reason"]), (&json!("self-finalized"), &json!("no-entry")));
+    assert_eq!(
+        (&step(&report, 2)["cache"]["mode"], &step(&report, 4)["cache"]["reason"]),
+        (&json!("self-finalized"), &json!("no-entry"))
+    );
     lab.run_alone(&sandbox, strict).exits(0);
 }
 
@@ -175,7 +180,11 @@ fn w79_an_end_in_other_words_that_the_agent_accepts_is_anchored_anew() {
     record(&lab, &sandbox, SHOP);
     lab.set("other words");
     let report = run(&lab, &sandbox, &ModelServer::start(&[DONE]), RW).exits(0).json();
-    assert_eq!((&cache(&report)["reason"], &cache(&report)["write"]), (&json!("end-mismatch"), &json!("saved")), "{report:#}");
+    assert_eq!(
+        (&cache(&report)["reason"], &cache(&report)["write"]),
+        (&json!("end-mismatch"), &json!("saved")),
+        "{report:#}"
+    );
     assert_eq!(lab.run_alone(&sandbox, RW).exits(0).json()["cache"]["replayed"], 1);
 }
 
@@ -186,11 +195,24 @@ fn e74_a_new_question_is_a_mismatch_its_repair_evicts_and_the_next_run_records()
     lab.set("confirm");
     let model = ModelServer::start(&[Reply::Move("tap", Some("Yes"), None), DONE]);
     let report = run(&lab, &sandbox, &model, RW).exits(0).json();
-    assert_eq!((&cache(&report)["reason"], &cache(&report)["write"]), (&json!("end-mismatch"), &json!("evicted")), "{report:#}");
+    assert_eq!(
+        (&cache(&report)["reason"], &cache(&report)["write"]),
+        (&json!("end-mismatch"), &json!("evicted")),
+        "{report:#}"
+    );
     let type_it = Reply::Move("type", Some("Code"), Some("SUMMER"));
-    let model = ModelServer::start(&[type_it, Reply::Move("tap", Some("Apply"), None), Reply::Move("tap", Some("Yes"), None), DONE]);
+    let model = ModelServer::start(&[
+        type_it,
+        Reply::Move("tap", Some("Apply"), None),
+        Reply::Move("tap", Some("Yes"), None),
+        DONE,
+    ]);
     let report = run(&lab, &sandbox, &model, RW).exits(0).json();
-    assert_eq!((&cache(&report)["reason"], &cache(&report)["write"]), (&json!("no-entry"), &json!("saved")), "{report:#}");
+    assert_eq!(
+        (&cache(&report)["reason"], &cache(&report)["write"]),
+        (&json!("no-entry"), &json!("saved")),
+        "{report:#}"
+    );
     assert_eq!(lab.run_alone(&sandbox, RW).exits(0).json()["cache"]["replayed"], 1);
 }
 
@@ -207,7 +229,11 @@ fn w82_w90_a_failed_step_without_a_replay_and_a_read_only_run_leave_the_recordin
     sandbox.write("flows/f.yaml", &SHOP.replace("/shop", "/cart"));
     let gives_up = ModelServer::start(&[Reply::Move("fail", None, None)]);
     let report = run(&lab, &sandbox, &gives_up, RW).exits(1).json();
-    assert_eq!((&cache(&report)["reason"], &cache(&report)["write"]), (&json!("wrong-context"), &Value::Null), "{report:#}");
+    assert_eq!(
+        (&cache(&report)["reason"], &cache(&report)["write"]),
+        (&json!("wrong-context"), &Value::Null),
+        "{report:#}"
+    );
     assert_eq!(sandbox.read(&path), before);
 }
 
@@ -255,7 +281,11 @@ fn w87_a_judge_that_does_not_answer_leaves_the_recording_of_a_whole_replay() {
     let path = recordings(&sandbox).remove(0);
     let before = sandbox.read(&path);
     let report = run(&lab, &sandbox, &ModelServer::start(&[Reply::Status(401)]), RW).exits(1).json();
-    assert_eq!((&cache(&report)["mode"], &step(&report, 3)["code"]), (&json!("self-finalized"), &json!("NO_VERDICT")), "{report:#}");
+    assert_eq!(
+        (&cache(&report)["mode"], &step(&report, 3)["code"]),
+        (&json!("self-finalized"), &json!("NO_VERDICT")),
+        "{report:#}"
+    );
     assert_eq!(sandbox.read(&path), before);
 }
 
@@ -263,7 +293,11 @@ fn w87_a_judge_that_does_not_answer_leaves_the_recording_of_a_whole_replay() {
 fn w94_a_step_that_begins_or_ends_on_a_screen_that_cannot_be_read_runs_and_is_not_recorded() {
     let (lab, sandbox) = start();
     sandbox.write("flows/f.yaml", "steps:\n  - open: /empty\n  - act: go and add\n  - expect: { role: status }\n");
-    let model = ModelServer::start(&[Reply::Move("navigate", None, Some("/cart")), Reply::Move("tap", Some("Add"), None), DONE]);
+    let model = ModelServer::start(&[
+        Reply::Move("navigate", None, Some("/cart")),
+        Reply::Move("tap", Some("Add"), None),
+        DONE,
+    ]);
     let report = run(&lab, &sandbox, &model, RW).exits(0).json();
     assert_eq!((&cache(&report)["write"], recordings(&sandbox).len()), (&json!("no-change"), 0), "{report:#}");
     sandbox.write("flows/f.yaml", "steps:\n  - open: /cart\n  - act: \"tap 'Leave'\"\n  - expect: { url: /empty }\n");
@@ -278,7 +312,11 @@ fn w95_a_step_in_a_new_window_is_recorded_only_when_it_opens_its_page_itself() {
     let (go, add) = (Reply::Move("navigate", None, Some("/cart")), Reply::Move("tap", Some("Add"), None));
     let model = ModelServer::start(&[Reply::Move("press", None, Some("Tab")), go.clone(), add.clone(), DONE]);
     let report = run(&lab, &sandbox, &model, RW).exits(0).json();
-    assert_eq!((&step(&report, 1)["cache"]["write"], recordings(&sandbox).len()), (&json!("no-change"), 0), "{report:#}");
+    assert_eq!(
+        (&step(&report, 1)["cache"]["write"], recordings(&sandbox).len()),
+        (&json!("no-change"), 0),
+        "{report:#}"
+    );
     run(&lab, &sandbox, &ModelServer::start(&[go, add, DONE]), RW).exits(0);
     let entry: Value = serde_json::from_str(&sandbox.read(&recordings(&sandbox)[0])).unwrap();
     assert_eq!((&entry["startPath"], &entry["endPath"]), (&Value::Null, &json!("/cart")));
@@ -298,25 +336,34 @@ fn w97_what_an_older_recording_does_not_say_of_its_key_is_filled_in_once() {
 #[test]
 fn p98_p99_a_slot_stands_in_texts_and_addresses_and_one_that_nothing_fills_is_never_typed() {
     let (lab, sandbox) = start();
-    let flow = "params:\n  who: { default: \"Zoë {{run}}\", unique: true }\nsteps:\n  - open: /order\n  - act: \"type '{{who}}' into 'Customer'; tap 'Order'\"\n  - expect: { role: heading, text: \"Order for {{who}}\" }\n";
+    let flow = "params:\n  who: { default: \"Ada {{run}}\", unique: true }\nsteps:\n  - open: /order\n  - act: \"type '{{who}}' into 'Customer'; tap 'Order'\"\n  - expect: { role: heading, text: \"Order for {{who}}\" }\n";
     let path = record(&lab, &sandbox, flow).remove(0);
     let text = sandbox.read(&path);
-    assert!(text.contains("Order for {{param:/who}}") && !text.contains("Zo"), "{text}");
+    assert!(text.contains("Order for {{param:/who}}") && !text.contains("Ada "), "{text}");
     let report = lab.run_alone(&sandbox, RW).exits(0).json();
     assert_eq!(report["cache"]["replayed"], 1, "{report:#}");
     sandbox.write(&path, &text.replace("{{param:/who}}", "{{param:/nobody}}"));
     let report = lab.run_alone(&sandbox, RW).exits(2).json();
-    assert_eq!((&cache(&report)["reason"], &cache(&report)["replayedActions"]), (&json!("invalid-entry"), &json!(0)), "{report:#}");
+    assert_eq!(
+        (&cache(&report)["reason"], &cache(&report)["replayedActions"]),
+        (&json!("invalid-entry"), &json!(0)),
+        "{report:#}"
+    );
 }
 
 #[test]
 fn p102_p104_a_secret_in_a_title_or_on_the_page_is_in_no_recording_and_no_answer() {
     let (lab, sandbox) = start();
     let secret = "geheim-0815";
-    let flow = |context: &str| format!("name: order of {secret}\ncontext: {context}\nsecrets: [PIN]\nsteps:\n  - open: /order\n  - act: \"type_secret 'PIN' into 'Customer'; tap 'Order'\"\n  - expect: {{ role: heading }}\n");
+    let flow = |context: &str| {
+        format!(
+            "name: order of {secret}\ncontext: {context}\nsecrets: [PIN]\nsteps:\n  - open: /order\n  - act: \"type_secret 'PIN' into 'Customer'; tap 'Order'\"\n  - expect: {{ role: heading }}\n"
+        )
+    };
     let with = |model: Option<&ModelServer>, more: &[&str]| -> Answer {
         let arguments = lab.arguments(more);
-        let mut command = model.map_or_else(|| sandbox.command(&arguments), |model| model.command(&sandbox, "openai", &arguments));
+        let mut command =
+            model.map_or_else(|| sandbox.command(&arguments), |model| model.command(&sandbox, "openai", &arguments));
         command.env("AGENT_TEST_SECRET_PIN", secret).output().unwrap().into()
     };
     sandbox.write("flows/f.yaml", &flow("Before."));

@@ -11,13 +11,17 @@ const APPLY: &str = "<button onclick=\"did('apply'); say('10% off')\">Apply</but
 
 /// A picture on which only a point can be pressed.
 fn map(x: u32, y: u32) -> String {
-    format!("<img alt=Map style='position:absolute;left:{x}px;top:{y}px' width=200 height=100 src=\"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='200' height='100'/%3E\" onclick=\"did(event.offsetX + ' ' + event.offsetY); say('Pinned')\">")
+    format!(
+        "<img alt=Map style='position:absolute;left:{x}px;top:{y}px' width=200 height=100 src=\"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='200' height='100'/%3E\" onclick=\"did(event.offsetX + ' ' + event.offsetY); say('Pinned')\">"
+    )
 }
 
 fn list(name: &str, height: &str, mode: &str) -> String {
     let lost = if mode == "lost" { "document.querySelector('li')?.remove();" } else { "" };
     let rows: String = (1..40).map(|number| format!("<li style='height:40px'>{name} {number}</li>")).collect();
-    format!("<h1>List</h1><p role=status id=out></p><ul style='height:{height};overflow:auto;margin:0' onscroll=\"if (!this.seen) {{ this.seen = true; say('You have seen more') }} {lost}\">{rows}</ul><div style='height:3000px'></div>")
+    format!(
+        "<h1>List</h1><p role=status id=out></p><ul style='height:{height};overflow:auto;margin:0' onscroll=\"if (!this.seen) {{ this.seen = true; say('You have seen more') }} {lost}\">{rows}</ul><div style='height:3000px'></div>"
+    )
 }
 
 fn page(path: &str, mode: &str) -> Option<String> {
@@ -26,8 +30,12 @@ fn page(path: &str, mode: &str) -> Option<String> {
         "/apply" => match mode {
             "removed" => format!("<h1>Shop</h1>{out}"),
             "twin" => format!("<h1>Shop</h1>{out}{APPLY}{APPLY}"),
-            "disabled" => format!("<h1>Shop</h1>{out}<button disabled>Apply</button><button onclick=\"say('10% off')\">Redeem</button>"),
-            "hangs" => format!("<h1>Shop</h1>{out}<button onclick=\"const t = Date.now(); while (Date.now() - t < 60000);\">Apply</button>"),
+            "disabled" => format!(
+                "<h1>Shop</h1>{out}<button disabled>Apply</button><button onclick=\"say('10% off')\">Redeem</button>"
+            ),
+            "hangs" => format!(
+                "<h1>Shop</h1>{out}<button onclick=\"const t = Date.now(); while (Date.now() - t < 60000);\">Apply</button>"
+            ),
             _ => format!("<h1>Shop</h1>{out}{APPLY}"),
         },
         "/twins" => {
@@ -47,24 +55,44 @@ fn page(path: &str, mode: &str) -> Option<String> {
         }
         "/small" => list("Row", "200px", mode),
         "/big" => list("Row", "calc(100vh - 120px)", mode),
-        "/code" => format!("<h1>Code</h1>{out}<button onclick=\"document.getElementById('code').hidden = false\">Show</button><p id=code hidden>Your code is KX-4711</p><label>Code <input></label><button onclick=\"did(document.querySelector('input').value); say('Right')\">Go</button>"),
-        "/wizard" => format!("<h1>Step 1</h1><button onclick=\"did('next'); location = '{}'\">Next</button>", if mode == "blank" { "/blank" } else { "/apply" }),
+        "/code" => format!(
+            "<h1>Code</h1>{out}<button onclick=\"document.getElementById('code').hidden = false\">Show</button><p id=code hidden>Your code is KX-4711</p><label>Code <input></label><button onclick=\"did(document.querySelector('input').value); say('Right')\">Go</button>"
+        ),
+        "/wizard" => format!(
+            "<h1>Step 1</h1><button onclick=\"did('next'); location = '{}'\">Next</button>",
+            if mode == "blank" { "/blank" } else { "/apply" }
+        ),
         "/blank" => String::new(),
         "/map" => match mode {
             "moved" => format!("<h1>Map</h1>{out}{}", map(500, 300)),
-            "gone" => format!("<h1>Map</h1>{out}<button onclick=\"did('plan')\" style='position:absolute;left:100px;top:150px;width:200px;height:100px'>Plan</button>"),
+            "gone" => format!(
+                "<h1>Map</h1>{out}<button onclick=\"did('plan')\" style='position:absolute;left:100px;top:150px;width:200px;height:100px'>Plan</button>"
+            ),
             _ => format!("<h1>Map</h1>{out}{}", map(100, 150)),
         },
-        "/canvas" => format!("<h1>Paper</h1>{out}<canvas width=300 height=200 style='position:absolute;left:50px;top:200px' onclick=\"did('drawn'); say('Drawn')\"></canvas>"),
+        "/canvas" => format!(
+            "<h1>Paper</h1>{out}<canvas width=300 height=200 style='position:absolute;left:50px;top:200px' onclick=\"did('drawn'); say('Drawn')\"></canvas>"
+        ),
         "/labels" => {
             let (label, id) = if mode.is_empty() { ("Apply", "go") } else { ("Redeem", "go") };
-            format!("<h1>Shop</h1>{out}<button data-testid={id} onclick=\"did('{label}'); say('10% off')\">{label}</button>")
+            format!(
+                "<h1>Shop</h1>{out}<button data-testid={id} onclick=\"did('{label}'); say('10% off')\">{label}</button>"
+            )
         }
         "/sliding" => {
-            let slide = if mode.is_empty() { "" } else { "<script>{ const one = document.querySelector('button'); one.textContent = 'Redeem'; let left = 30; const move = () => { one.style.marginLeft = `${left * 10}px`; left -= 1; if (left >= 0) setTimeout(move, 60); else one.dataset.still = 'yes' }; move() }</script>" };
-            format!("<h1>Shop</h1>{out}<button data-testid=go onclick=\"did(this.style.marginLeft || '0px'); say('10% off')\">Apply</button>{slide}")
+            let slide = if mode.is_empty() {
+                ""
+            } else {
+                "<script>{ const one = document.querySelector('button'); one.textContent = 'Redeem'; let left = 30; const move = () => { one.style.marginLeft = `${left * 10}px`; left -= 1; if (left >= 0) setTimeout(move, 60); else one.dataset.still = 'yes' }; move() }</script>"
+            };
+            format!(
+                "<h1>Shop</h1>{out}<button data-testid=go onclick=\"did(this.style.marginLeft || '0px'); say('10% off')\">Apply</button>{slide}"
+            )
         }
-        "/likes" => format!("<h1>Likes</h1>{out}<button onclick=\"did('like'); say('Liked')\">Like ({})</button>", if mode.is_empty() { "0" } else { "1,204" }),
+        "/likes" => format!(
+            "<h1>Likes</h1>{out}<button onclick=\"did('like'); say('Liked')\">Like ({})</button>",
+            if mode.is_empty() { "0" } else { "1,204" }
+        ),
         "/consent" => {
             let banner = "<div role=dialog aria-label=Cookies style='position:fixed;inset:0;background:white'><p>We use cookies</p><button onclick=\"did('accept'); this.parentElement.remove()\">Accept all</button></div>";
             format!("<h1>Shop</h1>{out}{APPLY}{}", if mode.is_empty() { "" } else { banner })
@@ -143,15 +171,28 @@ fn r29_a_folded_scroll_is_looked_at_before_each_repeat_and_a_lost_list_leaves_th
     let act = "scroll '0,60' in 'Row 1'; scroll '0,60' in 'Row 1'; scroll '0,60' in 'Row 1'";
     let (lab, sandbox) = start("/small", act);
     let entry: Value = serde_json::from_str(&sandbox.read(&recordings(&sandbox)[0])).unwrap();
-    assert_eq!((entry["actions"].as_array().unwrap().len(), &entry["actions"][0]["times"]), (1, &json!(3)), "{entry:#}");
+    assert_eq!(
+        (entry["actions"].as_array().unwrap().len(), &entry["actions"][0]["times"]),
+        (1, &json!(3)),
+        "{entry:#}"
+    );
     let report = lab.run_alone(&sandbox, &[]).exits(0).json();
     assert_eq!(cache(&report)["looks"], 4, "to begin with, before two repeats, at the end: {report:#}");
     lab.set("lost");
     let model = ModelServer::start(&[DONE]);
     let report = run(&lab, &sandbox, &model, &[]).exits(0).json();
     let told = cache(&report);
-    assert_eq!((&told["mode"], &told["reason"], &told["replayedActions"]), (&json!("agent-concluded"), &json!("target-not-found"), &json!(1)), "{report:#}");
-    assert!(model.asked()[0].words().contains("1. scroll text \"Row 1\" by 0,60") || model.asked()[0].words().contains("1. scroll listitem \"Row 1\" by 0,60"), "{}", model.asked()[0].words());
+    assert_eq!(
+        (&told["mode"], &told["reason"], &told["replayedActions"]),
+        (&json!("agent-concluded"), &json!("target-not-found"), &json!(1)),
+        "{report:#}"
+    );
+    assert!(
+        model.asked()[0].words().contains("1. scroll text \"Row 1\" by 0,60")
+            || model.asked()[0].words().contains("1. scroll listitem \"Row 1\" by 0,60"),
+        "{}",
+        model.asked()[0].words()
+    );
     let (lab, sandbox) = start("/big", act);
     lab.set("lost");
     let report = lab.run_alone(&sandbox, &[]).exits(0).json();
@@ -175,7 +216,11 @@ fn r30_w77_a_replay_stops_before_what_this_run_alone_made_and_the_same_way_is_no
     let model = ModelServer::start(&way[1..]);
     let report = run(&lab, &sandbox, &model, &["--cache", "read-write", "--strict-cache"]).exits(0).json();
     let cache = cache(&report);
-    assert_eq!((&cache["reason"], &cache["derived"], &cache["replayedActions"]), (&json!("gap"), &json!("minted-token"), &json!(1)), "{report:#}");
+    assert_eq!(
+        (&cache["reason"], &cache["derived"], &cache["replayedActions"]),
+        (&json!("gap"), &json!("minted-token"), &json!(1)),
+        "{report:#}"
+    );
     assert_eq!((&cache["write"], lab.pressed()), (&json!("kept"), vec!["KX-4711".to_owned()]));
     assert_eq!(sandbox.read(&path), before);
 }
@@ -186,7 +231,11 @@ fn r31_a_refused_action_is_handed_over_and_fails_no_step() {
     lab.set("disabled");
     let model = ModelServer::start(&[Reply::Move("tap", Some("Redeem"), None), DONE]);
     let report = run(&lab, &sandbox, &model, RW).exits(0).json();
-    assert_eq!((&cache(&report)["reason"], &cache(&report)["write"]), (&json!("action-failed"), &json!("saved")), "{report:#}");
+    assert_eq!(
+        (&cache(&report)["reason"], &cache(&report)["write"]),
+        (&json!("action-failed"), &json!("saved")),
+        "{report:#}"
+    );
 }
 
 #[test]
@@ -204,7 +253,8 @@ fn r32_an_action_that_may_have_arrived_is_named_and_not_repeated() {
 #[test]
 fn r33_a_step_whose_time_is_over_ends_as_that() {
     let (lab, sandbox) = start("/apply", "hover 'Apply'; tap 'Apply'");
-    let limited = flow("/apply", "hover 'Apply'; tap 'Apply'").replace("  - expect", "    timeout_ms: 4000\n  - expect");
+    let limited =
+        flow("/apply", "hover 'Apply'; tap 'Apply'").replace("  - expect", "    timeout_ms: 4000\n  - expect");
     sandbox.write("flows/f.yaml", &limited);
     lab.set("removed");
     let report = run(&lab, &sandbox, &ModelServer::start(&[Reply::Hang]), RW).exits(1).json();
@@ -248,7 +298,11 @@ fn l41_l52_with_the_ladder_a_new_label_at_the_same_test_id_replays_is_counted_an
     let ladder: &[&str] = &["--cache", "read-write", "--relocate"];
     let report = lab.run_alone(&sandbox, ladder).exits(0).json();
     let told = cache(&report);
-    assert_eq!((&told["mode"], &told["relocated"], &told["write"]), (&json!("self-finalized"), &json!(1), &json!("saved")), "{report:#}");
+    assert_eq!(
+        (&told["mode"], &told["relocated"], &told["write"]),
+        (&json!("self-finalized"), &json!(1), &json!("saved")),
+        "{report:#}"
+    );
     assert_eq!((&report["cache"]["relocated"], lab.pressed()), (&json!(1), vec!["Redeem".to_owned()]));
     let report = lab.run_alone(&sandbox, ladder).exits(0).json();
     assert_eq!((&cache(&report)["relocated"], &cache(&report)["write"]), (&Value::Null, &json!("kept")), "{report:#}");
@@ -270,7 +324,11 @@ fn a_label_that_a_flow_declares_replays_whatever_its_number() {
     assert!(sandbox.read(&recordings(&sandbox)[0]).contains("Like ({number})"));
     lab.set("later");
     let report = lab.run_alone(&sandbox, RW).exits(0).json();
-    assert_eq!((&cache(&report)["mode"], lab.pressed()), (&json!("self-finalized"), vec!["like".to_owned()]), "{report:#}");
+    assert_eq!(
+        (&cache(&report)["mode"], lab.pressed()),
+        (&json!("self-finalized"), vec!["like".to_owned()]),
+        "{report:#}"
+    );
 }
 
 #[test]
@@ -281,10 +339,15 @@ fn an_overlay_that_a_flow_declares_is_put_away_and_never_recorded() {
     record(&lab, &sandbox, &declared);
     let text = sandbox.read(&recordings(&sandbox)[0]);
     assert!(!text.contains("Accept") && !text.contains("cookies"), "{text}");
-    for (mode, pressed, dismissed) in [("", vec!["apply"], Value::Null), ("banner", vec!["accept", "apply"], json!(1))] {
+    for (mode, pressed, dismissed) in [("", vec!["apply"], Value::Null), ("banner", vec!["accept", "apply"], json!(1))]
+    {
         lab.set(mode);
         let report = lab.run_alone(&sandbox, RW).exits(0).json();
-        assert_eq!((report["cache"]["replayed"].as_u64(), lab.pressed()), (Some(1), pressed.into_iter().map(str::to_owned).collect()), "{report:#}");
+        assert_eq!(
+            (report["cache"]["replayed"].as_u64(), lab.pressed()),
+            (Some(1), pressed.into_iter().map(str::to_owned).collect()),
+            "{report:#}"
+        );
         assert_eq!(step(&report, 2)["dismissed"], dismissed, "{report:#}");
     }
     // Without the declaration it stands in the way.

@@ -320,7 +320,9 @@ pub fn parse(file: &str, text: &str) -> Result<Flow, FlowError> {
         return Err(at(1, 1, "`steps` is empty, expected at least one step".to_owned()));
     }
     let labels = Labels::new(&read.labels).map_err(|problem| at(1, 1, problem))?;
-    if let Some(bad) = read.dismiss.iter().find(|expect| !expect.is_of_a_node() || expect.gone || expect.count.is_some()) {
+    if let Some(bad) =
+        read.dismiss.iter().find(|expect| !expect.is_of_a_node() || expect.gone || expect.count.is_some())
+    {
         let what = bad.describe();
         return Err(at(1, 1, format!("`dismiss` names no control ({what}), expected `role` with `name` or `test_id`")));
     }

@@ -163,10 +163,8 @@ impl<'a> Runner<'a> {
         }
         let last = attempts.last().map_or(Outcome::Error, |attempt| attempt.outcome);
         let outcome = if last == Outcome::Passed && attempts.len() > 1 { Outcome::Flaky } else { last };
-        self.events.emit(
-            self.clock.now(),
-            EventKind::FlowDone { flow: name.clone(), outcome: outcome.word().to_owned() },
-        );
+        self.events
+            .emit(self.clock.now(), EventKind::FlowDone { flow: name.clone(), outcome: outcome.word().to_owned() });
         Ok(FlowResult { file: flow.file.clone(), name, repeat, outcome, attempts })
     }
 

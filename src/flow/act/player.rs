@@ -181,7 +181,9 @@ impl Player<'_> {
         let nodes = self.labels.nodes(&scene.nodes);
         if let (Some(at), Verb::TapAt | Verb::HoverAt) = (action.at, &action.verb) {
             let came = match spot(&nodes, (scene.view_width, scene.view_height), at, action.target.as_ref()) {
-                Spot::Here(x, y, inside) => self.at_point(action, (x, y), inside.map(|one| nodes[one].uid), scene).await?,
+                Spot::Here(x, y, inside) => {
+                    self.at_point(action, (x, y), inside.map(|one| nodes[one].uid), scene).await?
+                }
                 Spot::Missing => Came::Missing,
                 Spot::Ambiguous(many) => Came::Ambiguous(many),
                 Spot::Viewport(why) => Came::Viewport(why),
@@ -405,7 +407,8 @@ impl Player<'_> {
             return Ok(Came::NotSent("the point is not in the window".to_owned()));
         }
         let scene = now.as_ref().unwrap_or(scene);
-        let mut under: Vec<&SceneNode> = scene.nodes.iter().filter(|node| node.control && node.contains(x, y)).collect();
+        let mut under: Vec<&SceneNode> =
+            scene.nodes.iter().filter(|node| node.control && node.contains(x, y)).collect();
         under.sort_by_key(|node| node.width * node.height);
         let element = |node: &SceneNode| scene.look.elements.iter().find(|element| element.uid == node.uid);
         let destructive = under.first().and_then(|node| element(node)).is_some_and(reads_destructive);

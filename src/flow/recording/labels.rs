@@ -64,9 +64,8 @@ fn read(pattern: &str) -> Result<Regex, String> {
     if !words.chars().any(char::is_alphanumeric) {
         return Err(format!("the label `{pattern}` fits everything, expected a word of its own in it"));
     }
-    let body = regex::escape(pattern)
-        .replace(r"\{number\}", r"[+-]?\d+(?:[.,\u{a0} ]\d+)*")
-        .replace(r"\{text\}", r".+?");
+    let body =
+        regex::escape(pattern).replace(r"\{number\}", r"[+-]?\d+(?:[.,\u{a0} ]\d+)*").replace(r"\{text\}", r".+?");
     Regex::new(&format!("^{body}$")).map_err(|error| error.to_string())
 }
 
@@ -78,7 +77,10 @@ mod tests {
     fn a_declared_label_reads_the_same_whatever_its_number_and_no_other_does() {
         let labels = Labels::new(&["Like ({number})".to_owned(), "Order of {text}".to_owned()]).unwrap();
         assert_eq!((labels.of("Like (0)"), labels.of("Like (1,204)")), ("Like ({number})", "Like ({number})"));
-        assert_eq!((labels.of("Like"), labels.of("Dislike (3)"), labels.of("Like (x)")), ("Like", "Dislike (3)", "Like (x)"));
+        assert_eq!(
+            (labels.of("Like"), labels.of("Dislike (3)"), labels.of("Like (x)")),
+            ("Like", "Dislike (3)", "Like (x)")
+        );
         assert_eq!(labels.of("Order of Ada"), "Order of {text}");
     }
 

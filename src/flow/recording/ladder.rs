@@ -116,10 +116,7 @@ mod tests {
     #[test]
     fn l41_a_new_label_with_the_same_test_id_is_found() {
         let apply = recorded(&[node("button", "Apply", Some("go"))]);
-        assert_eq!(
-            relocate(&[node("button", "Redeem", Some("go"))], &apply),
-            Relocated::Found(0, Rung::TestIdAndRole)
-        );
+        assert_eq!(relocate(&[node("button", "Redeem", Some("go"))], &apply), Relocated::Found(0, Rung::TestIdAndRole));
         assert_eq!(relocate(&[node("link", "Redeem", Some("go"))], &apply), Relocated::Found(0, Rung::TestId));
     }
 

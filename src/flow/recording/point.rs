@@ -40,7 +40,8 @@ pub enum Spot {
 #[must_use]
 pub fn at(nodes: &[SceneNode], scene: &Scene, x: i64, y: i64) -> (At, Option<Descriptor>) {
     let bare = At { x, y, width: scene.view_width, height: scene.view_height, inside: None };
-    let mut around: Vec<usize> = (0..nodes.len()).filter(|at| has_box(&nodes[*at]) && nodes[*at].contains(x, y)).collect();
+    let mut around: Vec<usize> =
+        (0..nodes.len()).filter(|at| has_box(&nodes[*at]) && nodes[*at].contains(x, y)).collect();
     around.sort_by_key(|at| nodes[*at].width * nodes[*at].height);
     let known = around.into_iter().find_map(|at| {
         let found = describe(nodes, at).filter(|found| !found.is_anonymous())?;
