@@ -395,15 +395,14 @@ impl<'a> Runner<'a> {
             limit: Duration::from_millis(step.timeout_ms),
         };
         let acted: Acted = act(&work, goal).await.map_err(|error| ("ENGINE", error.to_string()))?;
-        if let Some(cache) = &acted.cache {
-            if acted.was.is_some()
-                && cache.reason.is_some_and(super::recording::Reason::is_stale)
-                && acted.cost.calls > 0
-            {
-                self.heals.fetch_add(1, Ordering::Relaxed);
-                if step.heal == Heal::Warn {
-                    result.warning = Some("this step healed; look at what it does now".to_owned());
-                }
+        if let Some(cache) = &acted.cache
+            && acted.was.is_some()
+            && cache.reason.is_some_and(super::recording::Reason::is_stale)
+            && acted.cost.calls > 0
+        {
+            self.heals.fetch_add(1, Ordering::Relaxed);
+            if step.heal == Heal::Warn {
+                result.warning = Some("this step healed; look at what it does now".to_owned());
             }
         }
         result.cache = acted.cache;
