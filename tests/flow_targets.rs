@@ -40,7 +40,7 @@ fn page(path: &str, mode: &str) -> Option<String> {
         },
         "/twins" => {
             let one = |name: &str| format!("<div><button onclick=\"did('{name}'); say('Added')\">Add</button></div>");
-            let later = "<div id=late></div><script>setTimeout(() => { document.getElementById('late').innerHTML = `<div><button onclick=\"did('second'); say('Added')\">Add</button></div>` }, 1500)</script>";
+            let later = "<div id=late></div><script>setTimeout(() => { document.getElementById('late').innerHTML = `<div><button onclick=\"did('second'); say('Added')\">Add</button></div>` }, 5000)</script>";
             match mode {
                 "rendering" => format!("<h1>Rows</h1>{out}{}{later}", one("first")),
                 "three" => format!("<h1>Rows</h1>{out}{}{}{}", one("first"), one("second"), one("third")),
@@ -56,7 +56,7 @@ fn page(path: &str, mode: &str) -> Option<String> {
         "/small" => list("Row", "200px", mode),
         "/big" => list("Row", "calc(100vh - 120px)", mode),
         "/code" => format!(
-            "<h1>Code</h1>{out}<button onclick=\"document.getElementById('code').hidden = false\">Show</button><p id=code hidden>Your code is KX-4711</p><label>Code <input></label><button onclick=\"did(document.querySelector('input').value); say('Right')\">Go</button>"
+            "<h1>Entry</h1>{out}<button onclick=\"document.getElementById('code').hidden = false\">Show</button><p id=code hidden>Your code is KX-4711</p><label>Code <input></label><button onclick=\"did(document.querySelector('input').value); say('Right')\">Go</button>"
         ),
         "/wizard" => format!(
             "<h1>Step 1</h1><button onclick=\"did('next'); location = '{}'\">Next</button>",

@@ -356,6 +356,10 @@ impl Entry {
     /// What does not fit, for people.
     pub fn parse(bytes: &[u8], base: &Url, is_own: &dyn Fn(&Url) -> bool) -> Result<Self, String> {
         let entry = Self::parse_for_people(bytes)?;
+        if entry.truncated.is_some() {
+            // It only documents: nothing of it is ever done.
+            return Ok(entry);
+        }
         for (number, action) in (1..).zip(&entry.actions) {
             action.check(base, is_own).map_err(|why| format!("action {number}: {why}"))?;
         }
