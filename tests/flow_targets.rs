@@ -141,7 +141,7 @@ fn r18_two_that_read_alike_without_a_recorded_place_are_ambiguous_at_the_first_l
 fn r19_r20_twins_that_are_still_drawn_are_waited_for_and_another_number_of_them_is_ambiguous() {
     let (lab, sandbox) = start("/twins", "tap 'Add'");
     lab.set("rendering");
-    let report = lab.run_alone(&sandbox, &[]).exits(0).json();
+    let report = sandbox.run(&["flow", "flows", "--json", "--base-url", &lab.url]).exits(0).json();
     assert_eq!((&cache(&report)["mode"], lab.pressed()), (&json!("self-finalized"), vec!["first".to_owned()]));
     assert!(cache(&report)["looks"].as_u64().unwrap() > 2, "{report:#}");
     lab.set("three");
