@@ -83,7 +83,7 @@ fn page(path: &str, mode: &str) -> Option<String> {
             let slide = if mode.is_empty() {
                 ""
             } else {
-                "<script>{ const one = document.querySelector('button'); one.textContent = 'Redeem'; let left = 30; const move = () => { one.style.marginLeft = `${left * 10}px`; left -= 1; if (left >= 0) setTimeout(move, 60); else one.dataset.still = 'yes' }; move() }</script>"
+                "<script>{ const one = document.querySelector('button'); one.textContent = 'Redeem'; const began = Date.now(); const move = () => { const left = Math.max(0, 400 - (Date.now() - began) / 10); one.style.marginLeft = `${Math.round(left)}px`; if (left > 0) setTimeout(move, 10) }; move() }</script>"
             };
             format!(
                 "<h1>Shop</h1>{out}<button data-testid=go onclick=\"did(this.style.marginLeft || '0px'); say('10% off')\">Apply</button>{slide}"

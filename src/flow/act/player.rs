@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use url::Url;
 
@@ -56,6 +57,8 @@ impl Counts {
     }
 }
 
+/// Between two looks at a target that was found on the ladder.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 /// So many overlays are put away before one look.
 const MOST_DISMISSALS: usize = 5;
 
@@ -202,7 +205,8 @@ impl Player<'_> {
         if hits.iter().all(|(_, rung)| rung.is_none()) {
             return self.repeated(action, on, scene).await;
         }
-        // A second look must find the same thing by the same rung in the same place.
+        // A second look must find the same thing by the same rung in the same place; what slides has moved by then.
+        tokio::time::sleep(BETWEEN_LOOKS).await;
         let again = self.scene(true).await?;
         let later = self.labels.nodes(&again.nodes);
         let place = |nodes: &[SceneNode], hits: &[(usize, Option<Rung>)]| -> Vec<(u64, [i64; 4], Option<Rung>)> {
