@@ -18,7 +18,8 @@ fn map(x: u32, y: u32) -> String {
 
 fn list(name: &str, height: &str, mode: &str) -> String {
     let lost = if mode == "lost" { "document.querySelector('li')?.remove();" } else { "" };
-    let rows: String = (1..40).map(|number| format!("<li style='height:40px'>{name} {number}</li>")).collect();
+    let rows: Vec<String> = (1..40).map(|number| format!("<li style='height:40px'>{name} {number}</li>")).collect();
+    let rows = rows.concat();
     format!(
         "<h1>List</h1><p role=status id=out></p><ul style='height:{height};overflow:auto;margin:0' onscroll=\"if (!this.seen) {{ this.seen = true; say('You have seen more') }} {lost}\">{rows}</ul><div style='height:3000px'></div>"
     )
