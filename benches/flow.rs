@@ -128,6 +128,8 @@ async fn play(stage: &Stage, flow: &Flow, project: &Path, expected: CacheMode) -
         mode: Mode::ReadWrite,
         strict: false,
         fast_miss: false,
+        relocate: false,
+        target: None,
         heal_budget: None,
         params: BTreeMap::new(),
     };

@@ -13,6 +13,8 @@ pub const USERNAME: &str = "AGENT_TEST_USERNAME";
 pub const PASSWORD: &str = "AGENT_TEST_PASSWORD";
 /// What variables begin with that any trace may have typed (`AGENT_TEST_SECRET_PIN`).
 pub const SECRET_PREFIX: &str = "AGENT_TEST_SECRET_";
+/// Key of the project's recordings: those that are written are signed with it, and only signed ones are played.
+pub const CACHE_KEY: &str = "AGENT_TEST_CACHE_KEY";
 /// A running WebDriver to use in place of our own chromedriver.
 pub const WEBDRIVER: &str = "AGENT_TEST_WEBDRIVER";
 /// Path of the Chromium binary.

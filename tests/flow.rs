@@ -86,6 +86,8 @@ fn the_story_of_the_discount_code() {
         "{report:#}"
     );
     assert_eq!((cache["replayedActions"].as_u64(), cache["totalActions"].as_u64()), (Some(1), Some(2)));
+    let schema = agent_test::schema::find("flow-report").unwrap().schema().to_value();
+    assert!(jsonschema::is_valid(&schema, &report), "v114: {report:#}");
     assert_eq!(cache["detail"], "at action 2 of 2, tap button \"Apply\"");
     assert_eq!(told["healDiff"]["newControls"][0], "button \"Redeem\"");
     assert_eq!(report["cache"]["handedOff"], 1);

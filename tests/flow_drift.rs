@@ -49,6 +49,18 @@ const DRIFTS: &[Drift] = &[
     Drift { name: "relative-time", goal: "tap 'Save'", comes: "replayed", may: &["save"],
         before: "<p role=status id=out></p><button onclick=\"did('save'); say('Saved 2 minutes ago')\">Save</button>",
         after: "<p role=status id=out></p><button onclick=\"did('save'); say('Saved 5 minutes ago')\">Save</button>" },
+    Drift { name: "clock-text", goal: "tap 'Save'", comes: "replayed", may: &["save"],
+        before: "<p role=status id=out></p><button onclick=\"did('save'); say('Saved at 10:42')\">Save</button>",
+        after: "<p role=status id=out></p><button onclick=\"did('save'); say('Saved at 18:05')\">Save</button>" },
+    Drift { name: "dead-counter", goal: "tap 'Add'", comes: "end-mismatch", may: &["add"],
+        before: "<p role=status id=out></p><button onclick=\"did('add'); say('3 records imported')\">Add</button>",
+        after: "<p role=status id=out></p><button onclick=\"did('add')\">Add</button>" },
+    Drift { name: "moved-field-id", goal: "type 'SUMMER' into 'Code'; tap 'Apply'", comes: "target-not-found", may: &[],
+        before: "<p role=status id=out></p><label>Code <input data-testid=code></label><button onclick=\"did('apply'); say('10% off')\">Apply</button>",
+        after: "<p role=status id=out></p><label>Code <input></label><label>Name <input data-testid=code onchange=\"did('name')\"></label><button onclick=\"did('apply'); say('10% off')\">Apply</button>" },
+    Drift { name: "declared-label", goal: "tap 'Inbox 2'", comes: "replayed", may: &["inbox"],
+        before: "<p role=status id=out></p><button onclick=\"did('inbox'); say('Opened')\">Inbox 2</button>",
+        after: "<p role=status id=out></p><button onclick=\"did('inbox'); say('Opened')\">Inbox 17</button>" },
     Drift { name: "new-confirm", goal: TAP, before: APPLY, comes: "end-mismatch", may: &["apply"],
         after: "<p role=status id=out></p><button onclick=\"did('apply'); document.getElementById('ask').hidden = false\">Apply</button><div role=alertdialog aria-label=Sure id=ask hidden><p>Really?</p><button onclick=\"did('yes'); say('10% off')\">Yes</button></div>" },
     Drift { name: "removed", goal: TAP, before: APPLY, comes: "target-not-found", may: &[], after: "<p role=status id=out></p><p>Codes are closed</p>" },
@@ -100,7 +112,7 @@ fn what_drifted_is_replayed_exactly_or_handed_off_and_nothing_wrong_is_ever_pres
     let sandbox = Sandbox::new();
     for drift in DRIFTS {
         let flow = format!(
-            "steps:\n  - open: /lab/{}\n  - act: \"{}\"\n  - expect: {{ role: heading, text: Lab }}\n",
+            "labels: [\"Inbox {{number}}\"]\nsteps:\n  - open: /lab/{}\n  - act: \"{}\"\n  - expect: {{ role: heading, text: Lab }}\n",
             drift.name, drift.goal
         );
         sandbox.write(&format!("flows/{}.yaml", drift.name), &flow);

@@ -7,7 +7,7 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
-use crate::model_kit::{Asked, made_move};
+use crate::model_kit::{Asked, ModelServer, Reply, made_move};
 use crate::sandbox::{Answer, Sandbox};
 
 /// What makes a page.
@@ -88,6 +88,8 @@ pub fn by_goal(asked: &Asked) -> Value {
     let quoted: Vec<&str> = part.split('\'').skip(1).step_by(2).collect();
     let tool = part.split(' ').next().unwrap_or_default();
     match quoted.as_slice() {
+        // What no number names: an address, a key, a point.
+        [text] if part.contains(" there") || part.contains(" anywhere") => made_move(asked, tool, None, Some(text)),
         [name] => made_move(asked, tool, Some(name), None),
         [text, name] if tool == "drag" => {
             let mut both = made_move(asked, tool, Some(text), None);
@@ -111,4 +113,35 @@ pub fn names(sandbox: &Sandbox, directory: &str) -> Vec<String> {
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
+}
+
+/// Recordings may be written.
+pub const RW: &[&str] = &["--cache", "read-write"];
+
+/// Runs the flows with this model.
+pub fn run(lab: &Lab, sandbox: &Sandbox, model: &ModelServer, more: &[&str]) -> Answer {
+    model.command(sandbox, "openai", &lab.arguments(more)).output().unwrap().into()
+}
+
+/// Writes a flow whose goals say their moves, records its steps, and gives back the paths of its recordings.
+#[track_caller]
+pub fn record(lab: &Lab, sandbox: &Sandbox, flow: &str) -> Vec<String> {
+    sandbox.write("flows/f.yaml", flow);
+    let report = run(lab, sandbox, &ModelServer::start(&[Reply::Make(by_goal)]), RW).exits(0).json();
+    let recorded = recordings(sandbox);
+    assert!(!recorded.is_empty(), "{report:#}");
+    lab.pressed();
+    recorded
+}
+
+/// Paths of the recordings.
+pub fn recordings(sandbox: &Sandbox) -> Vec<String> {
+    names(sandbox, ".agent-test/cache").into_iter().map(|name| format!(".agent-test/cache/{name}")).collect()
+}
+
+/// A recording, changed by hand.
+pub fn edit(sandbox: &Sandbox, path: &str, change: impl FnOnce(&mut Value)) {
+    let mut entry: Value = serde_json::from_str(&sandbox.read(path)).unwrap();
+    change(&mut entry);
+    sandbox.write(path, &format!("{entry:#}\n"));
 }

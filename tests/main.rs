@@ -17,8 +17,12 @@ mod explore_ways; // how elements are used: gestures by their listeners, options
 mod export; // specs and recordings of bugs, played by Playwright and by Chrome's own replay library
 mod flow; // goal steps in a browser: recorded, replayed without a model, handed off, recorded anew
 mod flow_drift; // the drift laboratory: what replays, what is handed off, and that nothing wrong is ever pressed
+mod flow_end; // what proves the end of a replay: already there, late, elsewhere, not readable
 mod flow_kit; // no tests: an application whose pages drift, and an agent that reads its moves from the goal
+mod flow_live; // the script of the live check, against a model server of the tests
 mod flow_mcp; // an MCP client finishes the hand-off of a flow
+mod flow_store; // which recording a step gets, what becomes of it, what is said of it
+mod flow_targets; // how a replay finds what it acts on, and where it stops
 mod heal; // `heal`: the loop, its money, its journal and its guard, with a test command that is a script
 mod heal_corpus; // a corpus of failing specs with real Playwright: what is repaired, and what must not be
 mod heal_kit; // no tests: a project whose test command is a script that answers with a report

@@ -108,6 +108,14 @@ impl Session {
         self.ask(&self.page(), &format!("scene({{nodes: {most_nodes}}})"), Duration::from_secs(15)).await
     }
 
+    /// The part of the window, in percent, that a scroll of this element moves (0 = the window: all of it).
+    ///
+    /// # Errors
+    /// As [`Session::evaluate`].
+    pub async fn scroll_share(&self, uid: u64) -> Result<u32, SessionError> {
+        self.ask(&self.page(), &format!("scrollShare({uid})"), self.patience).await
+    }
+
     /// Scrolls what an element stands in (0 = the window); gives back how far it went, in CSS pixels.
     ///
     /// # Errors

@@ -7,7 +7,9 @@ use serde_json::json;
 
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
-use crate::flow::cache::{Comparison, apply, clear, compare, entry, explain, named, prune, rekey, rows, short, text};
+use crate::flow::cache::{
+    Comparison, apply, clear, compare, entry, explain, named, prune, rekey, rows, short, sign, text,
+};
 use crate::flow::recording::CacheStore;
 use crate::flow::{FlowError, load};
 
@@ -37,6 +39,9 @@ pub(crate) enum Command {
         /// Flow files, or directories of them
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
+        /// For this target (default: chromium)
+        #[arg(long, value_name = "NAME")]
+        target: Option<String>,
     },
     /// Put recordings that belong to no step of these flows into quarantine
     Prune {
@@ -65,6 +70,12 @@ pub(crate) enum Command {
         #[arg(value_name = "KEY")]
         keys: Vec<String>,
     },
+    /// Sign recordings that you have looked at with the key in AGENT_TEST_CACHE_KEY
+    Sign {
+        /// The recordings: their keys, or how they begin (default: all)
+        #[arg(value_name = "KEY")]
+        keys: Vec<String>,
+    },
     /// Bring a recording back that was put into quarantine
     Undo {
         /// The recording: its key, or how it begins (default: list what is in quarantine)
@@ -76,7 +87,7 @@ pub(crate) enum Command {
 }
 
 pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> {
-    let store = CacheStore::new(&context.project);
+    let store = CacheStore::new(&context.project).signed_with(crate::env::get(crate::env::CACHE_KEY));
     let now = context.clock.now();
     let flows =
         |files: &[PathBuf]| load(&context.project, &files.iter().map(|file| context.file(file)).collect::<Vec<_>>());
@@ -133,8 +144,8 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
                 format!("{title} {key}\n{}", lines.join("\n")),
             )
         }
-        Command::Explain { files } => {
-            let told = explain(&store, &flows(&files)?, &no_params, None)?;
+        Command::Explain { files, target } => {
+            let told = explain(&store, &flows(&files)?, &no_params, target.as_deref(), None)?;
             let lines: Vec<String> = told
                 .iter()
                 .map(|one| {
@@ -170,6 +181,10 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             let applied = apply(&store, &keys, now)?;
             let text = format!("{} applied; what they replaced lies in quarantine", counted(applied.len(), "proposal"));
             context.answer(json!({ "applied": applied }), text)
+        }
+        Command::Sign { keys } => {
+            let signed = sign(&store, &keys)?;
+            context.answer(json!({ "signed": signed }), format!("{} signed", counted(signed.len(), "recording")))
         }
         Command::Undo { key: None } => {
             let kept = store.quarantined()?;

@@ -54,6 +54,12 @@ pub(crate) struct Args {
     /// Give up on a target as soon as the screen stands still without it, rather than after 15 seconds
     #[arg(long)]
     fast_miss: bool,
+    /// Look for a target that no longer reads as recorded by its test id, or by its name at a role of the same kind
+    #[arg(long)]
+    relocate: bool,
+    /// Keep recordings for this target of their own (default: chromium)
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
     /// Most steps of the run that may heal
     #[arg(long, value_name = "N")]
     heal_budget: Option<u32>,
@@ -108,6 +114,8 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         mode: if args.no_cache { Mode::Off } else { args.cache.unwrap_or_else(usual_mode) },
         strict: args.strict_cache,
         fast_miss: args.fast_miss,
+        relocate: args.relocate,
+        target: args.target,
         heal_budget: args.heal_budget,
         params,
     };

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::hand_off::HandOff;
+use super::recording::point_of;
 use crate::browser::{Scene, SceneNode};
 use crate::exit::Explain;
 use crate::llm::{LlmError, Model, Question};
@@ -30,7 +31,11 @@ pub enum Tool {
     LongPress,
     /// Bring the pointer over it.
     Hover,
-    /// Replace the text of a field by `text`.
+    /// Press the point `text`: `x,y` in CSS pixels of the window. Only for what no number names.
+    TapAt,
+    /// Bring the pointer over the point `text`.
+    HoverAt,
+    /// Replace the text of a field by `text`; without a number, type it where the focus is.
     Type,
     /// Type the secret whose name is `text` into a field.
     TypeSecret,
@@ -246,6 +251,17 @@ pub fn check(next: &Move, scene: &Scene) -> Result<(), String> {
     match next.tool {
         Tool::Done | Tool::Fail | Tool::Wait | Tool::Back => Ok(()),
         Tool::Navigate => text(),
+        Tool::Type if next.number.is_none() => text(),
+        Tool::TapAt | Tool::HoverAt => {
+            let inside = |(x, y): (i64, i64)| x < i64::from(scene.view_width) && y < i64::from(scene.view_height);
+            match next.text.as_deref().and_then(point_of) {
+                Some(point) if inside(point) => Ok(()),
+                _ => Err(format!(
+                    "the move needs a point of the window as `x,y`, below {},{}",
+                    scene.view_width, scene.view_height
+                )),
+            }
+        }
         Tool::Press | Tool::Scroll => text().and_then(|()| next.number.map_or(Ok(()), |number| one(Some(number)))),
         Tool::TypeSecret | Tool::Select | Tool::Upload => one(next.number).and_then(|()| text()),
         Tool::Drag => one(next.number).and_then(|()| one(next.to)),
@@ -258,6 +274,9 @@ pub fn check(next: &Move, scene: &Scene) -> Result<(), String> {
 pub fn screen(scene: &Scene) -> String {
     let look = &scene.look;
     let mut text = format!("address {}\ntitle {}\n", look.url, one_line(&look.title));
+    if scene.view_width > 0 {
+        let _ = writeln!(text, "window {}x{}", scene.view_width, scene.view_height);
+    }
     for (number, node) in (1..).zip(&scene.nodes).take(MOST_LINES) {
         let _ = writeln!(text, "{number}. {}", line(node));
     }
@@ -286,6 +305,10 @@ fn line(node: &SceneNode) -> String {
     }
     if node.disabled {
         line.push_str(", disabled");
+    }
+    if node.role == "img" {
+        // What is drawn has no numbers of its own: only points.
+        let _ = write!(line, ", at {},{} size {}x{}", node.x, node.y, node.width, node.height);
     }
     one_line(&line)
 }

@@ -1,7 +1,7 @@
 //! What people ask of recordings: which there are, what is in one, why a step would or would not replay, which belong to no
 //! step any more.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use url::Url;
 use super::error::FlowError;
 use super::file::{Does, Flow};
 use super::params::{Secrets, Values};
-use super::prepare::step_key;
+use super::prepare::{TARGET, step_key};
 use super::recording::{CacheStore, Entry, Reason, RecordedAction, StepKey, Stored};
 
 /// One recording in a list.
@@ -183,11 +183,12 @@ pub fn rekey(
     step: usize,
 ) -> Result<(String, String), FlowError> {
     let old = named(&store.keys()?, key)?;
-    let steps = keys_of(flow, params, &Secrets::default())?;
+    let recorded = entry(store, &old)?;
+    let steps = keys_of(flow, params, &recorded.recorded_for.target_id)?;
     let Some((_, new)) = steps.into_iter().find(|(number, _)| *number == step) else {
         return Err(FlowError::Key(format!("step {step} of {} is no `act`", flow.file)));
     };
-    let entry = Entry { recorded_for: new.step.clone(), ..entry(store, &old)? };
+    let entry = Entry { recorded_for: new.step.clone(), keyed_by: Some(new.keyed_by()), ..recorded };
     let new = new.digest();
     if new == old || !store.rekey(&old, &new, &entry)? {
         return Err(FlowError::Key(format!("nothing was changed: a recording stands under {new} already")));
@@ -213,6 +214,29 @@ pub fn apply(store: &CacheStore, named_keys: &[String], now: DateTime<Utc>) -> R
         }
     }
     Ok(applied)
+}
+
+/// Signs recordings that were looked at, all of them when none is named; gives back their keys.
+///
+/// # Errors
+/// [`FlowError::Key`] without a key to sign with; [`FlowError::Store`].
+pub fn sign(store: &CacheStore, named_keys: &[String]) -> Result<Vec<String>, FlowError> {
+    if !store.signs() {
+        return Err(FlowError::Key(format!("nothing can be signed: {} is not set", crate::env::CACHE_KEY)));
+    }
+    let all = store.keys()?;
+    let chosen: Vec<String> = if named_keys.is_empty() {
+        all
+    } else {
+        named_keys.iter().map(|key| named(&all, key)).collect::<Result<_, _>>()?
+    };
+    let mut signed = Vec::new();
+    for key in chosen {
+        if store.sign(&key)? {
+            signed.push(key);
+        }
+    }
+    Ok(signed)
 }
 
 /// Puts all recordings into quarantine; gives back how many.
@@ -303,7 +327,7 @@ pub struct Explained {
 pub fn keys_of(
     flow: &Flow,
     params: &BTreeMap<String, String>,
-    secrets: &Secrets,
+    target: &str,
 ) -> Result<Vec<(usize, StepKey)>, FlowError> {
     let own = params
         .iter()
@@ -313,7 +337,7 @@ pub fn keys_of(
     let values =
         Values::new(&flow.params, &own, "run").map_err(|name| FlowError::NoParam { flow: flow.name.clone(), name })?;
     let steps = flow.steps.iter().enumerate().filter_map(|(at, step)| match &step.does {
-        Does::Act(words) => Some((at + 1, step_key(flow, &values, secrets, at, words))),
+        Does::Act(words) => Some((at + 1, step_key(flow, &values, &Secrets::default(), target, at, words))),
         _ => None,
     });
     Ok(steps.collect())
@@ -327,6 +351,7 @@ pub fn explain(
     store: &CacheStore,
     flows: &[Flow],
     params: &BTreeMap<String, String>,
+    target: Option<&str>,
     base: Option<&Url>,
 ) -> Result<Vec<Explained>, FlowError> {
     let all = orphans(store, flows, params)?;
@@ -334,7 +359,7 @@ pub fn explain(
     let base = base.unwrap_or(&nowhere);
     let mut told = Vec::new();
     for flow in flows {
-        for (step, key) in keys_of(flow, params, &Secrets::default())? {
+        for (step, key) in keys_of(flow, params, target.unwrap_or(TARGET))? {
             let digest = key.digest();
             let own = |url: &Url| url.origin() == base.origin();
             let (reason, detail) = match store.read(&digest)? {
@@ -342,6 +367,9 @@ pub fn explain(
                 Some(stored) => match Entry::parse(&stored.bytes, base, &own) {
                     Err(why) => (Some(Reason::InvalidEntry), why),
                     Ok(Entry { truncated: Some(why), .. }) => (Some(Reason::Truncated), why),
+                    Ok(entry) if store.vouches_for(&digest, &entry).is_err() => {
+                        (Some(Reason::InvalidEntry), store.vouches_for(&digest, &entry).err().unwrap_or_default())
+                    }
                     Ok(entry) => match entry.actions.iter().find(|action| action.derived.is_some()) {
                         Some(gap) => (Some(Reason::Gap), format!("it replays up to: {}", gap.line())),
                         None => (
@@ -402,15 +430,17 @@ pub fn orphans(
     flows: &[Flow],
     params: &BTreeMap<String, String>,
 ) -> Result<Vec<(String, Entry)>, FlowError> {
-    let mut used = Vec::new();
-    for flow in flows {
-        used.extend(keys_of(flow, params, &Secrets::default())?.into_iter().map(|(_, key)| key.digest()));
-    }
     let mut all = Vec::new();
-    for key in store.keys()?.into_iter().filter(|key| !used.contains(key)) {
+    for key in store.keys()? {
         if let Some(entry) = store.read(&key)?.and_then(|stored| Entry::parse_for_people(&stored.bytes).ok()) {
             all.push((key, entry));
         }
     }
+    let targets: BTreeSet<String> = all.iter().map(|(_, entry)| entry.recorded_for.target_id.clone()).collect();
+    let mut used = Vec::new();
+    for (flow, target) in flows.iter().flat_map(|flow| targets.iter().map(move |target| (flow, target))) {
+        used.extend(keys_of(flow, params, target)?.into_iter().map(|(_, key)| key.digest()));
+    }
+    all.retain(|(key, _)| !used.contains(key));
     Ok(all)
 }

@@ -9,6 +9,7 @@ use serde_saphyr::Spanned;
 
 use super::error::FlowError;
 use super::params::{Param, placeholders};
+use super::recording::Labels;
 
 /// A flow: steps that are played from top to bottom in a fresh session.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -29,6 +30,16 @@ pub struct FlowFile {
     /// What the agent is told beside each goal. It belongs to the key of a recording.
     #[serde(default)]
     pub context: Option<String>,
+    /// Several who act, by name, with what each of them is told beside its goals: `agent` beside an `act` names one.
+    #[serde(default)]
+    pub agents: BTreeMap<String, String>,
+    /// Labels that carry a state, as patterns: `Like ({number})`, `Hello {text}`. Recordings hold the pattern.
+    #[serde(default)]
+    pub labels: Vec<String>,
+    /// Controls of overlays that come and go (a cookie banner's): one that is there is pressed before each look, and is never
+    /// recorded.
+    #[serde(default)]
+    pub dismiss: Vec<Expect>,
     /// Whether a step whose recording no longer fits may be handed to an agent.
     #[serde(default)]
     pub heal: Heal,
@@ -75,6 +86,9 @@ pub struct StepFile {
     /// Only for `act`: whether it may be handed to an agent when its recording no longer fits.
     #[serde(default)]
     pub heal: Option<Heal>,
+    /// Only for `act`: who acts, of `agents`.
+    #[serde(default)]
+    pub agent: Option<String>,
     /// The step may take so many milliseconds (`act`: 120000, `wait_for`: 60000, `expect`: 5000).
     #[serde(default)]
     pub timeout_ms: Option<u64>,
@@ -157,6 +171,8 @@ pub struct Step {
     pub does: Does,
     /// Whether it may be healed.
     pub heal: Heal,
+    /// Who acts, where the flow has several.
+    pub agent: Option<String>,
     /// How long it may take, in milliseconds.
     pub timeout_ms: u64,
     /// Its line in the file.
@@ -176,8 +192,27 @@ pub struct Flow {
     pub secrets: Vec<String>,
     /// What the agent is told beside each goal.
     pub context: String,
+    /// Several who act, with what each is told.
+    pub agents: BTreeMap<String, String>,
+    /// Labels that carry a state.
+    pub labels: Labels,
+    /// Controls of overlays that come and go.
+    pub dismiss: Vec<Expect>,
     /// Its steps.
     pub steps: Vec<Step>,
+}
+
+impl Flow {
+    /// What the one who acts is told beside a goal.
+    #[must_use]
+    pub fn context_of(&self, agent: Option<&str>) -> String {
+        let own = agent.and_then(|agent| self.agents.get(agent)).map(String::as_str);
+        [self.context.as_str(), own.unwrap_or_default()]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
 }
 
 impl Does {
@@ -284,12 +319,23 @@ pub fn parse(file: &str, text: &str) -> Result<Flow, FlowError> {
     if read.steps.is_empty() {
         return Err(at(1, 1, "`steps` is empty, expected at least one step".to_owned()));
     }
+    let labels = Labels::new(&read.labels).map_err(|problem| at(1, 1, problem))?;
+    if let Some(bad) =
+        read.dismiss.iter().find(|expect| !expect.is_of_a_node() || expect.gone || expect.count.is_some())
+    {
+        let what = bad.describe();
+        return Err(at(1, 1, format!("`dismiss` names no control ({what}), expected `role` with `name` or `test_id`")));
+    }
     let mut known: Vec<String> = read.params.keys().cloned().collect();
     known.push("run".to_owned());
     let mut steps = Vec::new();
     for spanned in read.steps {
         let (line, column) = (spanned.referenced.line(), spanned.referenced.column());
         let step = read_step(spanned.value, read.heal).map_err(|problem| at(line, column, problem))?;
+        if let Some(agent) = step.agent.as_ref().filter(|agent| !read.agents.contains_key(*agent)) {
+            let names = read.agents.keys().cloned().collect::<Vec<_>>().join("`, `");
+            return Err(at(line, column, format!("`{agent}` is none of the flow's agents, expected one of `{names}`")));
+        }
         let step = Step { line, ..step };
         for text in step.does.texts() {
             for name in placeholders(text) {
@@ -315,13 +361,16 @@ pub fn parse(file: &str, text: &str) -> Result<Flow, FlowError> {
         params: read.params,
         secrets: read.secrets,
         context: read.context.unwrap_or_default(),
+        agents: read.agents,
+        labels,
+        dismiss: read.dismiss,
         steps,
     })
 }
 
 fn read_step(step: StepFile, heal: Heal) -> Result<Step, String> {
     const VERBS: &str = "`open`, `act`, `expect`, `assert`, `wait_for`, `extract`";
-    let StepFile { open, act, expect, assert, wait_for, extract, heal: own, timeout_ms } = step;
+    let StepFile { open, act, expect, assert, wait_for, extract, heal: own, agent, timeout_ms } = step;
     let all = [
         open.map(|text| (Does::Open(text), 30_000)),
         act.map(|text| (Does::Act(text), 120_000)),
@@ -335,6 +384,9 @@ fn read_step(step: StepFile, heal: Heal) -> Result<Step, String> {
     if given.next().is_some() {
         return Err(format!("the step does two things, expected exactly one of {VERBS}"));
     }
+    if agent.is_some() && !matches!(does, Does::Act(_)) {
+        return Err("`agent` stands beside a step that is no `act`".to_owned());
+    }
     if own.is_some() && !matches!(does, Does::Act(_)) {
         return Err("`heal` stands beside a step that is no `act`".to_owned());
     }
@@ -347,7 +399,7 @@ fn read_step(step: StepFile, heal: Heal) -> Result<Step, String> {
         }
         _ => {}
     }
-    Ok(Step { does, heal: own.unwrap_or(heal), timeout_ms: timeout_ms.unwrap_or(limit), line: 0 })
+    Ok(Step { does, heal: own.unwrap_or(heal), agent, timeout_ms: timeout_ms.unwrap_or(limit), line: 0 })
 }
 
 #[cfg(test)]
@@ -383,6 +435,17 @@ mod tests {
         assert_eq!(problem("steps:\n  - expect: { count: x }\n").0, 2);
         assert!(problem("steps: []\n").2.contains("at least one"));
         assert!(problem("steps:\n  - expect: {}\n").2.contains("asks for nothing"));
+    }
+
+    #[test]
+    fn agents_labels_and_overlays_are_checked_before_anything_is_run() {
+        let flow = parse("x.yaml", "context: A shop.\nagents: { admin: You run it. }\nlabels: [\"Like ({number})\"]\ndismiss: [{ role: button, name: Accept all }]\nsteps:\n  - act: open it\n    agent: admin\n").unwrap();
+        assert_eq!(flow.context_of(flow.steps[0].agent.as_deref()), "A shop.\nYou run it.");
+        assert_eq!(flow.context_of(None), "A shop.");
+        assert!(problem("agents: { admin: x }\nsteps:\n  - act: y\n    agent: buyer\n").2.contains("`admin`"));
+        assert!(problem("steps:\n  - open: /x\n    agent: buyer\n").2.contains("no `act`"));
+        assert!(problem("labels: [\"{text}\"]\nsteps:\n  - act: y\n").2.contains("fits everything"));
+        assert!(problem("dismiss: [{ url: /x }]\nsteps:\n  - act: y\n").2.contains("names no control"));
     }
 
     #[test]

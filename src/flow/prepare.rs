@@ -26,9 +26,13 @@ pub fn secrets(flow: &Flow) -> Result<Secrets, FlowError> {
     Ok(Secrets::new(flow.secrets.iter().map(read).collect::<Result<_, FlowError>>()?))
 }
 
+/// The target when none is named.
+pub const TARGET: &str = "chromium";
+
 /// The key of a goal step.
 #[must_use]
-pub fn step_key(flow: &Flow, values: &Values, secrets: &Secrets, at: usize, words: &str) -> StepKey {
+pub fn step_key(flow: &Flow, values: &Values, secrets: &Secrets, target: &str, at: usize, words: &str) -> StepKey {
+    let agent = flow.steps.get(at).and_then(|step| step.agent.as_deref());
     let texts = |words: &str| {
         let params: BTreeMap<String, String> = placeholders(words)
             .into_iter()
@@ -42,17 +46,20 @@ pub fn step_key(flow: &Flow, values: &Values, secrets: &Secrets, at: usize, word
         .steps
         .iter()
         .take(at)
+        .filter(|step| step.agent.as_deref() == agent)
         .filter(|step| matches!(&step.does, Does::Act(other) if texts(other) == (own.clone(), params.clone())))
         .count();
     let step = RecordedFor {
         test_id: secrets.hide(&format!("{}#{}", flow.file, flow.name)),
-        target_id: "chromium".to_owned(),
+        agent: agent.map(str::to_owned),
+        target_id: target.to_owned(),
         instruction_digest: digest(&secrets.hide(&own)),
         params_digest: digest(&secrets.hide(&params)),
         call_index: before as u32,
         instruction: secrets.hide(&own),
     };
-    StepKey { step, context_digest: digest(&secrets.hide(&values.key_text(&flow.context))), project: String::new() }
+    let context = secrets.hide(&values.key_text(&flow.context_of(agent)));
+    StepKey { step, context_digest: digest(&context), project: String::new() }
 }
 
 /// The flows of these files; a directory stands for the YAML files in it. Paths are kept relative to the project.

@@ -53,6 +53,9 @@ pub struct StepResult {
     /// What a healed step does otherwise than its recording.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heal_diff: Option<HealDiff>,
+    /// Declared overlays that were put away on the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dismissed: Option<u32>,
     /// What should be looked at though it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
@@ -101,6 +104,14 @@ pub struct CacheCounts {
     pub handed_off: usize,
     /// Steps that the agent did from their beginning.
     pub missed: usize,
+    /// Targets that were found on the ladder of `--relocate`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub relocated: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(value: &usize) -> bool {
+    *value == 0
 }
 
 /// What came of a run of flows: the answer of `flow --json`.
@@ -135,6 +146,7 @@ impl FlowReport {
                 CacheMode::AgentConcluded => cache.handed_off += 1,
                 CacheMode::Missed => cache.missed += 1,
             }
+            cache.relocated += step.relocated.unwrap_or_default();
             if let Some(cost) = &step.saved {
                 saved.calls += cost.calls;
                 saved.tokens += cost.tokens;
@@ -170,8 +182,12 @@ impl FlowReport {
     /// `Cache  4 replayed · 1 handed off · 1 missed`; empty without a step that could be cached.
     #[must_use]
     pub fn cache_line(&self) -> String {
-        let parts =
-            [(self.cache.replayed, "replayed"), (self.cache.handed_off, "handed off"), (self.cache.missed, "missed")];
+        let parts = [
+            (self.cache.replayed, "replayed"),
+            (self.cache.handed_off, "handed off"),
+            (self.cache.missed, "missed"),
+            (self.cache.relocated, "relocated"),
+        ];
         let parts: Vec<String> =
             parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
         if parts.is_empty() { String::new() } else { format!("Cache  {}", parts.join(" · ")) }
@@ -289,6 +305,7 @@ impl StepCache {
             CacheMode::Missed => format!("no replay: {reason}"),
         };
         let mut parts = vec![what];
+        parts.extend(self.relocated.map(|many| format!("{many} relocated")));
         parts.extend(self.recorded_with.as_ref().map(|who| format!("recorded with `{who}`")));
         parts.extend(self.detail.clone());
         parts.extend(self.write.map(|write| write.phrase().to_owned()));

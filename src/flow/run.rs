@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 
-use super::act::{Acted, Goal, Mode, Player, Work, act};
+use super::act::{Acted, Counts, Goal, Mode, Player, Work, act};
 use super::agent::{Agent, AgentError, Turn};
 use super::error::FlowError;
 use super::expect::{fitting, shows};
 use super::file::{Does, Extract, Flow, Heal, Step};
 use super::params::{Secrets, Values};
-use super::prepare::{secrets, step_key};
-use super::recording::{CacheMode, CacheStore, Deed, Entry, Staged, Stored, Write, settle};
+use super::prepare::{TARGET, secrets, step_key};
+use super::recording::{CacheStore, Deed, Entry, KeyedBy, Staged, Stored, Write, settle};
 use super::result::{AttemptResult, FlowReport, FlowResult, Outcome, StepResult};
 use crate::browser::{Scene, Session, SessionError};
 use crate::event::{EventKind, Events};
@@ -39,6 +39,10 @@ pub struct FlowOptions {
     pub strict: bool,
     /// Give up on a target as soon as the screen stands still without it.
     pub fast_miss: bool,
+    /// Look for a target that does not read as recorded by its test id or its name alone.
+    pub relocate: bool,
+    /// What is tested, when not the usual: recordings are kept for each target.
+    pub target: Option<String>,
     /// Most steps of the run that may be handed to an agent because their recording is stale.
     pub heal_budget: Option<u32>,
     /// Parameters, in place of those of the files.
@@ -68,6 +72,7 @@ pub struct Runner<'a> {
 struct Pending {
     step: usize,
     key: String,
+    keyed_by: KeyedBy,
     staged: Staged<Entry>,
     was: Option<Stored>,
 }
@@ -145,6 +150,7 @@ impl<'a> Runner<'a> {
     }
 
     async fn flow(&self, flow: &Flow, secrets: &Secrets, repeat: u32) -> Result<FlowResult, FlowError> {
+        let name = secrets.hide(&flow.name);
         let mut attempts = Vec::new();
         for attempt in 0..=self.options.retries {
             let done = self.attempt(flow, secrets, attempt).await?;
@@ -157,11 +163,9 @@ impl<'a> Runner<'a> {
         }
         let last = attempts.last().map_or(Outcome::Error, |attempt| attempt.outcome);
         let outcome = if last == Outcome::Passed && attempts.len() > 1 { Outcome::Flaky } else { last };
-        self.events.emit(
-            self.clock.now(),
-            EventKind::FlowDone { flow: flow.name.clone(), outcome: outcome.word().to_owned() },
-        );
-        Ok(FlowResult { file: flow.file.clone(), name: flow.name.clone(), repeat, outcome, attempts })
+        self.events
+            .emit(self.clock.now(), EventKind::FlowDone { flow: name.clone(), outcome: outcome.word().to_owned() });
+        Ok(FlowResult { file: flow.file.clone(), name, repeat, outcome, attempts })
     }
 
     async fn attempt(&self, flow: &Flow, secrets: &Secrets, attempt: u32) -> Result<AttemptResult, FlowError> {
@@ -179,7 +183,7 @@ impl<'a> Runner<'a> {
             Ok(session) => session,
             Err(error) => return Err(FlowError::Stage(error.into())),
         };
-        let store = CacheStore::new(self.project);
+        let store = CacheStore::new(self.project).signed_with(crate::env::get(crate::env::CACHE_KEY));
         let mut steps: Vec<StepResult> = Vec::new();
         let mut outcome = Outcome::Passed;
         for (at, step) in flow.steps.iter().enumerate() {
@@ -194,6 +198,7 @@ impl<'a> Runner<'a> {
                 cache: None,
                 heal_diff: None,
                 warning: None,
+                dismissed: None,
                 suggest: None,
             };
             if outcome == Outcome::Passed {
@@ -228,9 +233,15 @@ impl<'a> Runner<'a> {
         for pending in way.pending.drain(..) {
             let confirmed = way.verified.is_some_and(|verified| pending.step < verified);
             let was = pending.was.as_ref().map(|was| was.digest.as_str());
-            let deed = settle(pending.staged, was.is_some(), confirmed, no_answer);
+            let deed = settle(pending.staged.clone(), was.is_some(), confirmed, no_answer);
             let may = self.options.mode == Mode::ReadWrite;
             let write = match deed {
+                Deed::Leave(Some(Write::Kept)) => {
+                    if may && confirmed {
+                        complete(store, &pending);
+                    }
+                    Some(Write::Kept)
+                }
                 Deed::Leave(write) => write,
                 Deed::Save(entry) if may => {
                     let same = pending
@@ -280,7 +291,30 @@ impl<'a> Runner<'a> {
         step: &Step,
         result: &mut StepResult,
     ) -> Result<(), (&'static str, String)> {
-        let player = Player { session, stage: self.stage, secrets: &way.secrets.clone() };
+        let counts = Counts::default();
+        let player = Player {
+            session,
+            stage: self.stage,
+            secrets: &way.secrets.clone(),
+            labels: &way.flow.labels,
+            dismiss: &way.flow.dismiss,
+            relocate: self.options.relocate,
+            counts: &counts,
+        };
+        let done = self.does(player, store, way, (at, step), result).await;
+        result.dismissed = Some(counts.dismissed()).filter(|many| *many > 0);
+        done
+    }
+
+    async fn does(
+        &self,
+        player: Player<'_>,
+        store: &CacheStore,
+        way: &mut Way<'_>,
+        (at, step): (usize, &Step),
+        result: &mut StepResult,
+    ) -> Result<(), (&'static str, String)> {
+        let session = player.session;
         let limit = Duration::from_millis(step.timeout_ms);
         match &step.does {
             Does::Open(address) => {
@@ -330,11 +364,14 @@ impl<'a> Runner<'a> {
         (at, step, words): (usize, &Step, &str),
         result: &mut StepResult,
     ) -> Result<(), (&'static str, String)> {
-        let key = step_key(way.flow, &way.values, &way.secrets, at, words);
-        self.events.emit(
-            self.clock.now(),
-            EventKind::StepOwned { flow: way.flow.name.clone(), step: at + 1, owner: "cache".to_owned() },
-        );
+        let target = self.options.target.as_deref().unwrap_or(TARGET);
+        let key = step_key(way.flow, &way.values, &way.secrets, target, at, words);
+        let owned = |owner: &'static str| {
+            self.events.emit(
+                self.clock.now(),
+                EventKind::StepOwned { flow: way.secrets.hide(&way.flow.name), step: at + 1, owner: owner.to_owned() },
+            );
+        };
         let may_heal = self.options.heal_budget.is_none_or(|most| self.heals.load(Ordering::Relaxed) < most);
         let work = Work {
             player,
@@ -346,8 +383,9 @@ impl<'a> Runner<'a> {
             attempt: way.attempt,
             values: &way.values,
             now: self.clock.now(),
+            owned: &owned,
         };
-        let context = way.values.fill(&way.flow.context);
+        let context = way.values.fill(&way.flow.context_of(step.agent.as_deref()));
         let goal = Goal {
             goal: way.values.fill(words),
             context: &context,
@@ -357,28 +395,27 @@ impl<'a> Runner<'a> {
             limit: Duration::from_millis(step.timeout_ms),
         };
         let acted: Acted = act(&work, goal).await.map_err(|error| ("ENGINE", error.to_string()))?;
-        if let Some(cache) = &acted.cache {
-            if cache.mode != CacheMode::SelfFinalized {
-                self.events.emit(
-                    self.clock.now(),
-                    EventKind::StepOwned { flow: way.flow.name.clone(), step: at + 1, owner: "agent".to_owned() },
-                );
-            }
-            if acted.was.is_some()
-                && cache.reason.is_some_and(super::recording::Reason::is_stale)
-                && acted.cost.calls > 0
-            {
-                self.heals.fetch_add(1, Ordering::Relaxed);
-                if step.heal == Heal::Warn {
-                    result.warning = Some("this step healed; look at what it does now".to_owned());
-                }
+        if let Some(cache) = &acted.cache
+            && acted.was.is_some()
+            && cache.reason.is_some_and(super::recording::Reason::is_stale)
+            && acted.cost.calls > 0
+        {
+            self.heals.fetch_add(1, Ordering::Relaxed);
+            if step.heal == Heal::Warn {
+                result.warning = Some("this step healed; look at what it does now".to_owned());
             }
         }
         result.cache = acted.cache;
         result.heal_diff = acted.diff;
         result.suggest = acted.suggest.filter(|_| acted.fault.is_none());
         if self.options.mode != Mode::Off {
-            way.pending.push(Pending { step: at, key: key.digest(), staged: acted.staged, was: acted.was });
+            way.pending.push(Pending {
+                step: at,
+                key: key.digest(),
+                keyed_by: key.keyed_by(),
+                staged: acted.staged,
+                was: acted.was,
+            });
         }
         acted.fault.map_or(Ok(()), |fault| Err((fault.code, fault.message)))
     }
@@ -461,6 +498,18 @@ impl<'a> Runner<'a> {
                 told.value.value.ok_or(("EXTRACT_FAILED", format!("the screen does not show {words}")))
             }
         }
+    }
+}
+
+/// What an older entry does not say of its key is filled in once.
+fn complete(store: &CacheStore, pending: &Pending) {
+    let Some(was) = &pending.was else { return };
+    if let Ok(entry) = Entry::parse_for_people(&was.bytes)
+        && entry.keyed_by.is_none()
+    {
+        let entry = Entry { keyed_by: Some(pending.keyed_by.clone()), ..entry };
+        // Trouble with the store is no failure, and the next replay tries again.
+        let _ = store.save(&pending.key, &entry, Some(&was.digest));
     }
 }
 

@@ -77,6 +77,9 @@ struct FlowArgs {
     /// Give up on a target as soon as the screen stands still without it.
     #[serde(default)]
     fast_miss: bool,
+    /// Look for a target that no longer reads as recorded by its test id or its name alone.
+    #[serde(default)]
+    relocate: bool,
 }
 
 /// A thing on the screen.
@@ -94,8 +97,9 @@ struct Pointed {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Typed {
-    /// The field's number in the list of the screen.
-    number: usize,
+    /// The field's number in the list of the screen; where the focus is, without.
+    #[serde(default)]
+    number: Option<usize>,
     /// The text; or the name of a secret.
     text: String,
     /// The text is the name of a secret.
@@ -128,7 +132,7 @@ struct Chosen {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Other {
-    /// `drag`, `scroll`, `upload`, `navigate`, `back` or `wait`.
+    /// `drag`, `scroll`, `upload`, `navigate`, `back`, `tap_at`, `hover_at` or `wait`.
     tool: Tool,
     /// The thing's number on the screen.
     #[serde(default)]
@@ -136,7 +140,7 @@ struct Other {
     /// Where a drag ends.
     #[serde(default)]
     to: Option<usize>,
-    /// Address, file, or distance (`dx,dy`).
+    /// Address, file, distance (`dx,dy`) or point (`x,y`).
     #[serde(default)]
     text: Option<String>,
 }
@@ -179,6 +183,8 @@ impl Server {
             mode: setup.mode,
             strict: args.strict,
             fast_miss: args.fast_miss,
+            relocate: args.relocate,
+            target: None,
             heal_budget: None,
             params: args.params,
         };
@@ -217,7 +223,7 @@ impl Server {
     /// Replaces the text of a field.
     #[tool(name = "type")]
     async fn type_text(&self, Parameters(Typed { number, text, secret }): Parameters<Typed>) -> Result<String, String> {
-        self.make(if secret { Tool::TypeSecret } else { Tool::Type }, Some(number), None, Some(text)).await
+        self.make(if secret { Tool::TypeSecret } else { Tool::Type }, number, None, Some(text)).await
     }
 
     /// Presses a key.

@@ -194,13 +194,27 @@
     return 'true';
   };
 
-  // Scrolls an element that scrolls, or the nearest around it, or the window; gives back how far it went.
-  api.scrollBy = (uid, dx, dy) => {
+  const scrollerOf = (uid) => {
     let node = uid ? api.element(uid) : null;
     for (; node; node = api.parentElementOf(node)) {
       const style = node.ownerDocument.defaultView.getComputedStyle(node);
       if (/(auto|scroll)/.test(style.overflowY + style.overflowX) && (node.scrollHeight > node.clientHeight || node.scrollWidth > node.clientWidth)) break;
     }
+    return node;
+  };
+
+  // The part of the window that a scroll of this element moves, in percent.
+  api.scrollShare = (uid) => {
+    const node = scrollerOf(uid);
+    if (!node) return '100';
+    const rect = node.getBoundingClientRect();
+    const side = (from, to, most) => Math.max(0, Math.min(to, most) - Math.max(from, 0));
+    return String(Math.round(100 * side(rect.left, rect.right, innerWidth) * side(rect.top, rect.bottom, innerHeight) / (innerWidth * innerHeight)));
+  };
+
+  // Scrolls an element that scrolls, or the nearest around it, or the window; gives back how far it went.
+  api.scrollBy = (uid, dx, dy) => {
+    const node = scrollerOf(uid);
     const target = node ?? document.scrollingElement ?? document.documentElement;
     const before = [target.scrollLeft, target.scrollTop];
     target.scrollBy({ left: dx, top: dy, behavior: 'instant' });

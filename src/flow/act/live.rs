@@ -8,7 +8,7 @@ use super::player::{Came, Player};
 use crate::browser::{Scene, SceneNode, SessionError};
 use crate::flow::agent::{Agent, AgentError, Move, Tool, Turn, check};
 use crate::flow::hand_off::HandOff;
-use crate::flow::recording::{Cost, MOST_ACTIONS, MOST_CHARS, RecordedAction, Verb, describe};
+use crate::flow::recording::{Cost, MOST_ACTIONS, MOST_CHARS, RecordedAction, Verb, at, describe, point_of};
 
 /// How the agent's part ended.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub enum Ended {
     Reached(String),
     /// It could not reach it.
     Failed(String),
+    /// The step's time is over.
+    TimedOut,
     /// Nobody can say.
     NoVerdict(String),
 }
@@ -47,6 +49,8 @@ pub struct Task<'a> {
     pub hand_off: Option<&'a HandOff>,
     /// When the step must have ended.
     pub deadline: Instant,
+    /// Actions that a replay has done: they count towards the step's most.
+    pub replayed: usize,
 }
 
 /// Lets the agent act until it says that it is done.
@@ -69,10 +73,10 @@ pub async fn live(
     let began = Instant::now();
     let secrets: Vec<String> = player.secrets.names().map(str::to_owned).collect();
     let mut history: Vec<String> = Vec::new();
-    let mut moves = 0;
+    let mut moves = task.replayed;
     live.ended = loop {
         if moves > MOST_ACTIONS {
-            break Ended::Failed(format!("the agent made {MOST_ACTIONS} moves and was not done"));
+            break Ended::Failed(format!("the step took {MOST_ACTIONS} actions and was not done"));
         }
         moves += 1;
         let turn = Turn {
@@ -85,7 +89,7 @@ pub async fn live(
         };
         let asked = tokio::time::timeout_at(task.deadline.into(), agent.act(turn)).await;
         let told = match asked {
-            Err(_) => break Ended::Failed("the step ran out of time".to_owned()),
+            Err(_) => break Ended::TimedOut,
             Ok(Err(AgentError::Invalid(why) | AgentError::Spent(why))) => break Ended::Failed(why),
             Ok(Err(AgentError::None(why))) => break Ended::NoVerdict(format!("this step needs an agent: {why}")),
             Ok(Err(AgentError::NoAnswer(why))) => break Ended::NoVerdict(why),
@@ -110,10 +114,14 @@ pub async fn live(
             _ => {}
         }
         let (mut action, poison) = recorded(&next, &scene, task.goal, task.context, player);
+        if action.verb == Verb::Scroll && action.target.is_some() {
+            let uid = next.number.and_then(|number| scene.nodes.get(number.checked_sub(1)?)).map_or(0, |node| node.uid);
+            action.spans = player.session.scroll_share(uid).await? >= 50;
+        }
         action.summary = action.line();
         let line = action.summary.clone();
         // What is done now needs no gap: only a replay stops there.
-        let now = RecordedAction { verb: verb(next.tool), value: value(&next), ..action.clone() };
+        let now = RecordedAction { verb: verb(&next), value: value(&next), ..action.clone() };
         let came = act(player, &now, &next, &scene).await?;
         let result = match came {
             Came::Done => {
@@ -124,7 +132,8 @@ pub async fn live(
             }
             Came::Missing => "not on the screen".to_owned(),
             Came::Ambiguous(many) => format!("{many} read like it"),
-            Came::Failed(why) | Came::Viewport(why) => format!("refused: {why}"),
+            Came::Lost => "the list was lost".to_owned(),
+            Came::NotSent(why) | Came::Failed(why) | Came::Viewport(why) => format!("refused: {why}"),
             Came::Uncertain(why) => {
                 live.truncated
                     .get_or_insert_with(|| format!("an action failed and may have reached the application: {line}"));
@@ -147,6 +156,8 @@ fn push(actions: &mut Vec<RecordedAction>, action: RecordedAction) {
         && last.value == action.value
     {
         last.times = Some(last.times.unwrap_or(1) + 1);
+        last.spans &= action.spans;
+        last.summary = last.line();
         return;
     }
     actions.push(action);
@@ -159,12 +170,15 @@ async fn act(player: &Player<'_>, action: &RecordedAction, next: &Move, scene: &
     player.act_on(action, node(next.number).unwrap_or(0), node(next.to).unwrap_or(0), scene).await
 }
 
-fn verb(tool: Tool) -> Verb {
-    match tool {
+fn verb(next: &Move) -> Verb {
+    match next.tool {
         Tool::DoubleTap => Verb::DoubleTap,
         Tool::SecondaryTap => Verb::SecondaryTap,
         Tool::LongPress => Verb::LongPress,
         Tool::Hover => Verb::Hover,
+        Tool::TapAt => Verb::TapAt,
+        Tool::HoverAt => Verb::HoverAt,
+        Tool::Type if next.number.is_none() => Verb::TypeText,
         Tool::Type => Verb::Type,
         Tool::TypeSecret => Verb::TypeSecret,
         Tool::Press => Verb::Press,
@@ -184,6 +198,7 @@ fn value(next: &Move) -> Option<String> {
         Tool::Check => Some("true".to_owned()),
         Tool::Uncheck => Some("false".to_owned()),
         Tool::Type => Some(next.text.clone().unwrap_or_default()),
+        Tool::TapAt | Tool::HoverAt => None,
         _ => next.text.clone(),
     }
 }
@@ -196,11 +211,12 @@ fn recorded(
     context: &str,
     player: &Player<'_>,
 ) -> (RecordedAction, Option<String>) {
-    let mut action = RecordedAction { value: value(next), ..RecordedAction::new(verb(next.tool)) };
+    let mut action = RecordedAction { value: value(next), ..RecordedAction::new(verb(next)) };
+    let nodes = player.labels.nodes(&scene.nodes);
     let mut poison = None;
     let mut target = |number: Option<usize>| {
         let at = number?.checked_sub(1)?;
-        let found = describe(&scene.nodes, at);
+        let found = describe(&nodes, at);
         if found.is_none() {
             poison = Some(format!(
                 "nothing tells {} from others",
@@ -211,6 +227,10 @@ fn recorded(
     };
     action.target = target(next.number);
     action.to = if next.tool == Tool::Drag { target(next.to) } else { None };
+    if let (Some((x, y)), Tool::TapAt | Tool::HoverAt) = (next.text.as_deref().and_then(point_of), next.tool) {
+        let (at, inside) = at(&nodes, scene, x, y);
+        (action.at, action.target) = (Some(at), inside);
+    }
     if let Some(value) = &action.value {
         if value.chars().count() > MOST_CHARS {
             poison = Some("a value is too long".to_owned());

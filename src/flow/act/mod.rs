@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use player::Player;
+pub use player::{Counts, Player};
 
 use self::live::{Ended, Live, Task, live};
 use self::replay::{Manner, Replayed, Stop, replay};
@@ -20,8 +20,8 @@ use super::file::Heal;
 use super::hand_off::HandOff;
 use super::params::Values;
 use super::recording::{
-    CacheMode, CacheStore, Cost, Entry, Facts, MOST_CHARS, Reason, RecordedFor, SCHEMA, Staged, StepEnd, StepKey,
-    Stored, Verb, Write, delta, stage,
+    CacheMode, CacheStore, Cost, Descriptor, Entry, Facts, KeyedBy, Labels, MOST_CHARS, Reason, RecordedAction,
+    RecordedFor, SCHEMA, Staged, StepEnd, StepKey, Stored, Verb, Write, delta, has_place, stage,
 };
 use crate::browser::{Scene, SessionError};
 
@@ -66,6 +66,12 @@ pub struct StepCache {
     /// Why nothing could be recorded: `param-collision`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_recorded: Option<String>,
+    /// Looks at the screen that the replay took, the first one of the step among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<u32>,
+    /// Targets that did not read as recorded and were found on the ladder (`--relocate`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relocated: Option<usize>,
     /// What the replay saved, as the recording took it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<Cost>,
@@ -105,6 +111,9 @@ pub struct Work<'a> {
     pub values: &'a Values,
     /// The time.
     pub now: DateTime<Utc>,
+    /// Is told who has the step: `cache` before the first look of a replay, `agent` when it is given away. Not told anything
+    /// of a step that nothing is recorded for.
+    pub owned: &'a (dyn Fn(&'static str) + Sync),
 }
 
 /// The goal step itself.
@@ -128,7 +137,8 @@ pub struct Goal<'a> {
 /// Why a goal step did not pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// A word for programs: `REPLAY_STALE`, `HEAL_REFUSED`, `STEP_FAILED`, `NO_VERDICT`, `NO_AGENT`.
+    /// A word for programs: `REPLAY_STALE`, `HEAL_REFUSED`, `STEP_FAILED`, `STEP_TIMEOUT`, `NO_VERDICT`,
+    /// `NO_AGENT`.
     pub code: &'static str,
     /// For people.
     pub message: String,
@@ -157,6 +167,8 @@ pub struct Acted {
 enum Held {
     Usable(Box<Entry>),
     Not(Reason, Option<String>),
+    /// The store could not be read: a slower run, not a stale recording.
+    Down(String),
 }
 
 /// Does a goal step.
@@ -169,8 +181,14 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
     let player = &work.player;
     let key = goal.key.digest();
     let (held, was) = read(work, &key);
+    let is_down = matches!(held, Held::Down(_));
+    let is_cached = matches!(held, Held::Usable(_));
+    if is_cached {
+        (work.owned)("cache");
+    }
+    let looks_before = player.counts.looks();
     let start = player.scene(true).await?;
-    let start_route = player.route(&start);
+    let start_route = Some(player.route(&start)).filter(|_| has_place(&start.look.url));
     let mut cache = StepCache {
         mode: CacheMode::Missed,
         reason: None,
@@ -182,66 +200,79 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
         detail: None,
         write: None,
         not_recorded: None,
+        looks: None,
+        relocated: None,
         saved: None,
     };
     let mut old: Option<Entry> = None;
+    let mut replayed: Vec<RecordedAction> = Vec::new();
     let stop = match held {
         Held::Not(reason, detail) => {
             let moved =
                 if reason == Reason::NoEntry && work.mode != Mode::Off { rekeyed(work, &goal.key) } else { None };
-            if let (Some(other), true) = (moved, work.strict) {
+            if let (Some((other, keyed_by)), true) = (moved, work.strict) {
                 let message = format!(
-                    "the recording of this step lies under another key ({other}): what it was recorded for has changed; `agent-test cache rekey` names both"
+                    "the recording of this step lies under another key, {}: {} changed since; `agent-test cache rekey` takes it over",
+                    CacheStore::path(&other),
+                    keyed_by.difference(&goal.key.keyed_by())
                 );
                 return Ok(stale(cache, was, message));
             }
             Stop { reason, detail: detail.unwrap_or_default(), uncertain: None }
         }
+        Held::Down(why) => Stop { reason: Reason::InvalidEntry, detail: why, uncertain: None },
         Held::Usable(entry) => {
             cache.total_actions = entry.actions.len();
             cache.recorded_with = Some(entry.executor.clone());
-            let outcome = if !start.is_semantic() {
-                Replayed {
-                    done: vec![],
-                    stop: Some(Stop {
-                        reason: Reason::Truncated,
-                        detail: "the screen could not be read".to_owned(),
-                        uncertain: None,
-                    }),
-                }
+            let outcome = if !is_readable(&start) {
+                Replayed::not_begun(Reason::Truncated, "the screen could not be read")
             } else if let Some(why) = &entry.truncated {
-                Replayed {
-                    done: vec![],
-                    stop: Some(Stop { reason: Reason::Truncated, detail: why.clone(), uncertain: None }),
-                }
-            } else if !entry.opens_with_navigate() && entry.start_path.as_deref() != Some(start_route.as_str()) {
-                let detail = format!(
-                    "recorded on {}, and the step begins on {start_route}",
-                    entry.start_path.as_deref().unwrap_or("no route")
-                );
-                Replayed { done: vec![], stop: Some(Stop { reason: Reason::WrongContext, detail, uncertain: None }) }
+                Replayed::not_begun(Reason::Truncated, why)
+            } else if !entry.opens_with_navigate() && (start_route.is_none() || entry.start_path != start_route) {
+                let name = |route: &Option<String>| route.clone().unwrap_or_else(|| "no route".to_owned());
+                let (recorded, now) = (name(&entry.start_path), name(&start_route));
+                Replayed::not_begun(
+                    Reason::WrongContext,
+                    format!("recorded on {recorded}, and the step begins on {now}"),
+                )
             } else {
                 replay(player, &entry, &start, Manner { deadline, fast_miss: work.fast_miss }).await?
             };
+            cache.looks = Some(player.counts.looks() - looks_before);
+            cache.relocated = Some(outcome.relocated).filter(|many| *many > 0);
             cache.replayed_actions = outcome.done.len();
+            let mut facts = Facts {
+                end: StepEnd::Passed,
+                mode: CacheMode::SelfFinalized,
+                reason: None,
+                replayed: cache.replayed_actions,
+                had_entry: true,
+                agent_acted: 0,
+                relocated: outcome.relocated,
+            };
+            if outcome.timed_out {
+                facts.end = StepEnd::Failed;
+                facts.mode = CacheMode::AgentConcluded;
+                cache.mode = if facts.replayed > 0 { CacheMode::AgentConcluded } else { CacheMode::Missed };
+                return Ok(Acted { staged: stage(facts, None), ..failed(cache, was, "STEP_TIMEOUT", out_of_time()) });
+            }
             let Some(stop) = outcome.stop else {
                 cache.mode = CacheMode::SelfFinalized;
                 let mut saved = entry.cost.clone();
                 saved.ms = saved.ms.saturating_sub(began.elapsed().as_millis() as u64);
                 cache.saved = Some(saved);
-                let facts = Facts {
-                    end: StepEnd::Passed,
-                    mode: cache.mode,
-                    reason: None,
-                    replayed: cache.replayed_actions,
-                    had_entry: true,
-                    agent_acted: 0,
-                };
                 let suggest = suggest(&entry);
+                let fresh = if outcome.relocated > 0 {
+                    let end = player.scene(false).await?;
+                    let way = Way::replayed(&entry, outcome.done);
+                    record(work, &goal, &mut cache, Took { start: &start, end: &end, old: Some(&entry), way, began })
+                } else {
+                    None
+                };
                 return Ok(Acted {
                     fault: None,
                     cache: Some(cache),
-                    staged: stage(facts, None),
+                    staged: stage(facts, fresh),
                     was,
                     cost: Cost::default(),
                     diff: None,
@@ -251,6 +282,7 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
             if stop.reason == Reason::Gap {
                 cache.derived = entry.actions.get(outcome.done.len()).and_then(|action| action.derived.clone());
             }
+            replayed = outcome.done;
             old = Some(*entry);
             stop
         }
@@ -260,7 +292,7 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
     if cache.replayed_actions > 0 {
         cache.mode = CacheMode::AgentConcluded;
     }
-    if work.strict && stop.reason.is_stale() && work.mode != Mode::Off {
+    if work.strict && stop.reason.is_stale() && !is_down && work.mode != Mode::Off {
         let message = format!("the recording no longer replays ({}): {}", stop.reason.word(), stop.reason.phrase());
         return Ok(stale(cache, was, message));
     }
@@ -274,18 +306,8 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
             format!("{why}; its recording no longer replays ({}): {}", stop.reason.word(), stop.reason.phrase());
         return Ok(failed(cache, was, "HEAL_REFUSED", message));
     }
-    let done = old
-        .as_ref()
-        .map(|old| {
-            old.actions
-                .iter()
-                .take(cache.replayed_actions)
-                .map(super::recording::RecordedAction::line)
-                .collect::<Vec<_>>()
-        })
-        .unwrap_or_default();
     let hand_off = (cache.mode == CacheMode::AgentConcluded).then(|| HandOff {
-        replayed_actions: done.iter().map(|line| player.secrets.hide(line)).collect(),
+        replayed_actions: replayed.iter().map(|action| player.secrets.hide(&action.line())).collect(),
         total_actions: cache.total_actions,
         stop_reason: stop.reason,
         uncertain_action: stop.uncertain.clone(),
@@ -294,7 +316,16 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
         let message = "this step needs an agent, and none is configured; name one with --model or --agent-command, or run the flow from your agent over `agent-test mcp`".to_owned();
         return Ok(Acted { staged: Staged::Nothing, ..failed(cache, was, "NO_AGENT", message) });
     };
-    let task = Task { goal: &goal.goal, context: goal.context, hand_off: hand_off.as_ref(), deadline };
+    if is_cached {
+        (work.owned)("agent");
+    }
+    let task = Task {
+        goal: &goal.goal,
+        context: goal.context,
+        hand_off: hand_off.as_ref(),
+        deadline,
+        replayed: replayed.len(),
+    };
     let scene = if cache.replayed_actions == 0 { start.clone() } else { player.scene(true).await? };
     let did = live(player, agent, task, scene).await?;
     let end = player.scene(true).await?;
@@ -305,24 +336,27 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
         replayed: cache.replayed_actions,
         had_entry: was.is_some(),
         agent_acted: did.actions.len(),
+        relocated: cache.relocated.unwrap_or_default(),
     };
     let fault = match &did.ended {
         Ended::Reached(_) => None,
         Ended::Failed(why) => Some(Fault { code: "STEP_FAILED", message: why.clone() }),
+        Ended::TimedOut => Some(Fault { code: "STEP_TIMEOUT", message: out_of_time() }),
         Ended::NoVerdict(why) => Some(Fault { code: "NO_VERDICT", message: why.clone() }),
     };
     facts.end = match &did.ended {
         Ended::Reached(_) => StepEnd::Passed,
-        Ended::Failed(_) => StepEnd::Failed,
+        Ended::Failed(_) | Ended::TimedOut => StepEnd::Failed,
         Ended::NoVerdict(_) => StepEnd::NoVerdict,
     };
     let cost = did.cost.clone();
     let diff = old
         .as_ref()
         .filter(|_| cache.mode == CacheMode::AgentConcluded)
-        .map(|old| difference(old, cache.replayed_actions, &did, &start, &end));
+        .map(|old| difference(old, &replayed, &did, (&start, &end), player.labels));
     let fresh = if fault.is_none() {
-        record(work, &goal, agent, Took { start: &start, end: &end, old: old.as_ref(), did, began, cache: &mut cache })
+        let way = Way::finished(replayed, did, agent.label());
+        record(work, &goal, &mut cache, Took { start: &start, end: &end, old: old.as_ref(), way, began })
     } else {
         None
     };
@@ -336,6 +370,15 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
         diff,
         suggest,
     })
+}
+
+fn out_of_time() -> String {
+    "the step ran out of time; `timeout_ms` beside it allows more".to_owned()
+}
+
+/// Whether a step may begin on this screen: it can be read, or it is a new window, where there is nothing to read.
+fn is_readable(scene: &Scene) -> bool {
+    scene.is_semantic() || !has_place(&scene.look.url)
 }
 
 fn stale(mut cache: StepCache, was: Option<Stored>, message: String) -> Acted {
@@ -370,20 +413,20 @@ fn read(work: &Work<'_>, key: &str) -> (Held, Option<Stored>) {
     let stored = match work.store.read(key) {
         Ok(Some(stored)) => stored,
         Ok(None) => return (Held::Not(Reason::NoEntry, None), None),
-        // A store that cannot be read is a slower run, not a stale recording.
-        Err(error) => return (Held::Not(Reason::NoEntry, Some(error.to_string())), None),
+        Err(error) => return (Held::Down(error.to_string()), None),
     };
     let policy = work.player.session.policy();
     let entry = Entry::parse(&stored.bytes, &work.player.stage.base, &|url| policy.is_own(url));
-    let held = match entry.and_then(|entry| filled(entry, work.values)) {
+    let vouched = entry.and_then(|entry| work.store.vouches_for(key, &entry).map(|()| entry));
+    let held = match vouched.and_then(|entry| filled(entry, work.values, work.player.labels)) {
         Ok(entry) => Held::Usable(Box::new(entry)),
         Err(why) => Held::Not(Reason::InvalidEntry, Some(why)),
     };
     (held, Some(stored))
 }
 
-/// The entry with this run's values in its slots.
-fn filled(mut entry: Entry, values: &Values) -> Result<Entry, String> {
+/// The entry with this run's values in its slots, and its labels as the flow declares them.
+fn filled(mut entry: Entry, values: &Values, labels: &Labels) -> Result<Entry, String> {
     let mut fill = |text: &mut String| -> Result<(), String> {
         if text.contains("{{param:") {
             *text = values.from_slots(text).map_err(|slot| format!("nothing fills {slot}"))?;
@@ -394,20 +437,59 @@ fn filled(mut entry: Entry, values: &Values) -> Result<Entry, String> {
     let anchors = entry.end_anchors.iter_mut().chain(&mut entry.gone_anchors);
     anchors.flat_map(|anchor| anchor.texts_mut().collect::<Vec<_>>()).try_for_each(&mut fill)?;
     [&mut entry.start_path, &mut entry.end_path].into_iter().flatten().try_for_each(&mut fill)?;
+    if !labels.is_empty() {
+        let targets = entry.actions.iter_mut().flat_map(|action| [action.target.as_mut(), action.to.as_mut()]);
+        targets.flatten().flat_map(Descriptor::labels_mut).for_each(|label| labels.put(label));
+        let anchors = entry.end_anchors.iter_mut().chain(&mut entry.gone_anchors);
+        anchors.flat_map(super::recording::Anchor::labels_mut).for_each(|label| labels.put(label));
+    }
     Ok(entry)
 }
 
 /// The key of an entry that was recorded for this very step, under other circumstances.
-fn rekeyed(work: &Work<'_>, key: &StepKey) -> Option<String> {
+fn rekeyed(work: &Work<'_>, key: &StepKey) -> Option<(String, KeyedBy)> {
     let keys = work.store.keys().ok()?;
-    keys.into_iter().find(|other| {
-        let stored = work.store.read(other).ok().flatten();
-        let entry = stored.and_then(|stored| Entry::parse_for_people(&stored.bytes).ok());
-        entry.is_some_and(|entry| {
-            let bare = |step: &RecordedFor| RecordedFor { instruction: String::new(), ..step.clone() };
-            entry.truncated.is_none() && bare(&entry.recorded_for) == bare(&key.step)
-        })
+    keys.into_iter().find_map(|other| {
+        let stored = work.store.read(&other).ok().flatten()?;
+        let entry = Entry::parse_for_people(&stored.bytes).ok()?;
+        let bare = |step: &RecordedFor| RecordedFor { instruction: String::new(), ..step.clone() };
+        let same = entry.truncated.is_none() && bare(&entry.recorded_for) == bare(&key.step);
+        entry.keyed_by.filter(|_| same).map(|keyed_by| (other, keyed_by))
     })
+}
+
+/// How the end of a step was reached.
+struct Way {
+    actions: Vec<RecordedAction>,
+    truncated: Option<String>,
+    summary: String,
+    last: Option<Instant>,
+    cost: Cost,
+    executor: String,
+}
+
+impl Way {
+    /// By a replay alone.
+    fn replayed(entry: &Entry, actions: Vec<RecordedAction>) -> Self {
+        Self {
+            actions,
+            truncated: None,
+            summary: entry.summary.clone(),
+            last: None,
+            cost: Cost::default(),
+            executor: entry.executor.clone(),
+        }
+    }
+
+    /// By an agent, after what a replay had done.
+    fn finished(replayed: Vec<RecordedAction>, did: Live, executor: String) -> Self {
+        let summary = match &did.ended {
+            Ended::Reached(words) => words.chars().take(300).collect(),
+            _ => String::new(),
+        };
+        let actions = [replayed, did.actions].concat();
+        Self { actions, truncated: did.truncated, summary, last: did.last, cost: did.cost, executor }
+    }
 }
 
 /// What a step took, for its recording.
@@ -415,26 +497,25 @@ struct Took<'a> {
     start: &'a Scene,
     end: &'a Scene,
     old: Option<&'a Entry>,
-    did: Live,
+    way: Way,
     began: Instant,
-    cache: &'a mut StepCache,
 }
 
 /// The recording of a step that passed; none when there is nothing to record.
-fn record(work: &Work<'_>, goal: &Goal<'_>, agent: &dyn Agent, took: Took<'_>) -> Option<Entry> {
-    let Took { start, end, old, did, began, cache } = took;
+fn record(work: &Work<'_>, goal: &Goal<'_>, cache: &mut StepCache, took: Took<'_>) -> Option<Entry> {
+    let Took { start, end, old, way, began } = took;
     let player = &work.player;
-    let replayed =
-        old.map(|old| old.actions.iter().take(cache.replayed_actions).cloned().collect::<Vec<_>>()).unwrap_or_default();
-    let actions = [replayed, did.actions].concat();
-    if actions.is_empty() || !start.is_semantic() || !end.is_semantic() {
+    let Way { actions, truncated, summary, last, cost, executor } = way;
+    let opens = actions.first().is_some_and(|action| action.verb == Verb::Navigate);
+    if actions.is_empty() || !is_readable(start) || !end.is_semantic() || (!has_place(&start.look.url) && !opens) {
         return None;
     }
     if work.values.collide() {
         cache.not_recorded = Some("param-collision".to_owned());
         return None;
     }
-    let (start_route, end_route) = (player.route(start), player.route(end));
+    let start_route = Some(player.route(start)).filter(|_| has_place(&start.look.url));
+    let end_route = Some(player.route(end));
     let touched: Vec<_> = actions
         .iter()
         .filter(|action| {
@@ -442,44 +523,48 @@ fn record(work: &Work<'_>, goal: &Goal<'_>, agent: &dyn Agent, took: Took<'_>) -
         })
         .filter_map(|action| action.target.clone())
         .collect();
-    let changed = delta(&start.nodes, &end.nodes, &touched, start_route != end_route);
+    let (before, after) = (player.labels.nodes(&start.nodes), player.labels.nodes(&end.nodes));
+    let changed = delta(&before, &after, &touched, start_route != end_route);
     if changed.is_empty() && start_route == end_route {
         return None;
     }
-    let too_long = [&start_route, &end_route].into_iter().any(|route| route.chars().count() > MOST_CHARS);
-    let truncated = did.truncated.or(too_long.then(|| "a route is too long".to_owned())).or_else(|| {
+    let too_long = [&start_route, &end_route].into_iter().flatten().any(|route| route.chars().count() > MOST_CHARS);
+    let truncated = truncated.or(too_long.then(|| "a route is too long".to_owned())).or_else(|| {
         (actions.len() > super::recording::MOST_ACTIONS).then(|| format!("it has {} actions", actions.len()))
     });
-    let since_last = did.last.map_or(0, |last| last.elapsed().as_millis() as u64);
+    let since_last = last.map_or(0, |last| last.elapsed().as_millis() as u64);
     let mut healed_from = old.map(|old| old.healed_from.clone()).unwrap_or_default();
-    if let Some(reason) = cache.reason.filter(|_| old.is_some()) {
-        healed_from.push(format!("{} {}", work.now.format("%Y-%m-%d"), reason.word()));
+    if old.is_some() {
+        let why = cache.reason.map_or("relocated", Reason::word);
+        healed_from.push(format!("{} {why}", work.now.format("%Y-%m-%d")));
         let extra = healed_from.len().saturating_sub(10);
         healed_from.drain(..extra);
     }
     let mut entry = Entry {
         schema_version: SCHEMA.to_owned(),
         created_at: work.now,
-        executor: agent.label(),
+        executor,
         recorded_for: goal.key.step.clone(),
-        summary: match &did.ended {
-            Ended::Reached(words) => words.chars().take(300).collect(),
-            _ => String::new(),
-        },
+        summary,
         actions,
-        start_path: Some(start_route),
-        end_path: Some(end_route),
+        start_path: start_route,
+        end_path: end_route,
         end_anchors: changed.appeared,
         gone_anchors: changed.gone,
         dropped_anchors: changed.dropped,
-        end_wait_ms: (since_last + 10_000).min(120_000),
+        end_wait_ms: match last {
+            Some(_) => (since_last + 10_000).min(120_000),
+            None => old.map_or(10_000, |old| old.end_wait_ms),
+        },
         truncated,
         // What a live run takes: a healed one took less.
         cost: match old {
-            Some(old) if old.cost.calls > did.cost.calls => old.cost.clone(),
-            _ => Cost { ms: began.elapsed().as_millis() as u64, ..did.cost },
+            Some(old) if old.cost.calls > cost.calls => old.cost.clone(),
+            _ => Cost { ms: began.elapsed().as_millis() as u64, ..cost },
         },
         healed_from,
+        keyed_by: Some(goal.key.keyed_by()),
+        signature: None,
     };
     for text in entry.actions.iter_mut().flat_map(|action| action.texts_mut().collect::<Vec<_>>()) {
         *text = work.values.to_slots(text);
@@ -498,25 +583,26 @@ fn record(work: &Work<'_>, goal: &Goal<'_>, agent: &dyn Agent, took: Took<'_>) -
     Some(entry)
 }
 
-fn difference(old: &Entry, replayed: usize, did: &Live, start: &Scene, end: &Scene) -> HealDiff {
-    let lines = |actions: &[super::recording::RecordedAction]| {
-        actions.iter().map(super::recording::RecordedAction::line).collect::<Vec<_>>()
+fn difference(
+    old: &Entry,
+    replayed: &[RecordedAction],
+    did: &Live,
+    (start, end): (&Scene, &Scene),
+    labels: &Labels,
+) -> HealDiff {
+    let lines = |actions: &[RecordedAction]| actions.iter().map(RecordedAction::line).collect::<Vec<_>>();
+    let controls = |actions: &[RecordedAction]| -> Vec<String> {
+        actions.iter().filter_map(|action| action.target.as_ref()).map(Descriptor::describe).collect()
     };
-    let known: Vec<String> = old
-        .actions
-        .iter()
-        .filter_map(|action| action.target.as_ref())
-        .map(super::recording::Descriptor::describe)
-        .collect();
-    let used =
-        did.actions.iter().filter_map(|action| action.target.as_ref()).map(super::recording::Descriptor::describe);
-    let alerts = end.nodes.iter().filter(|node| matches!(node.role.as_str(), "alert" | "alertdialog"));
-    let new_alerts = alerts
-        .filter(|node| !start.nodes.contains(node) && !old.end_anchors.iter().any(|anchor| anchor.reads_as(node)));
+    let known = controls(&old.actions);
+    let (start, end) = (labels.nodes(&start.nodes), labels.nodes(&end.nodes));
+    let alerts = end.iter().filter(|node| matches!(node.role.as_str(), "alert" | "alertdialog"));
+    let new_alerts =
+        alerts.filter(|node| !start.contains(node) && !old.end_anchors.iter().any(|anchor| anchor.reads_as(node)));
     HealDiff {
         old_actions: lines(&old.actions),
-        new_actions: [lines(&old.actions[..replayed.min(old.actions.len())]), lines(&did.actions)].concat(),
-        new_controls: used.filter(|control| !known.contains(control)).collect(),
+        new_actions: [lines(replayed), lines(&did.actions)].concat(),
+        new_controls: controls(&did.actions).into_iter().filter(|control| !known.contains(control)).collect(),
         new_alerts: new_alerts.map(crate::browser::SceneNode::describe).collect(),
     }
 }

@@ -29,10 +29,23 @@ pub struct Stop {
 /// How far a replay came.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// Lines of the actions that were done.
-    pub done: Vec<String>,
+    /// The actions that were done, as they were done.
+    pub done: Vec<RecordedAction>,
+    /// How many of them were found on the ladder.
+    pub relocated: usize,
     /// Why it stopped; none: it came to its end, and the end held.
     pub stop: Option<Stop>,
+    /// The step's time was over before the next action.
+    pub timed_out: bool,
+}
+
+impl Replayed {
+    /// A replay that stopped before its first action.
+    #[must_use]
+    pub fn not_begun(reason: Reason, detail: impl Into<String>) -> Self {
+        let stop = Stop { reason, detail: detail.into(), uncertain: None };
+        Self { done: vec![], relocated: 0, stop: Some(stop), timed_out: false }
+    }
 }
 
 /// How a replay is done.
@@ -52,11 +65,12 @@ struct Seen {
 }
 
 impl Seen {
-    fn look(&mut self, route: String, scene: &Scene, end: Option<&str>) {
+    fn look(&mut self, player: &Player<'_>, scene: &Scene, end: Option<&str>) {
+        let route = player.route(scene);
         if Some(route.as_str()) != end {
             self.baseline = None;
         } else if self.baseline.is_none() {
-            self.baseline = Some(scene.nodes.clone());
+            self.baseline = Some(player.labels.nodes(&scene.nodes).into_owned());
         }
         self.route = route;
     }
@@ -72,46 +86,62 @@ pub async fn replay(
     start: &Scene,
     manner: Manner,
 ) -> Result<Replayed, SessionError> {
-    let mut done: Vec<String> = Vec::new();
+    let mut did = Replayed { done: vec![], relocated: 0, stop: None, timed_out: false };
     let mut seen = Seen::default();
     let total = entry.actions.len();
     let mut first = Some(start.clone());
     for (number, action) in (1..).zip(&entry.actions) {
+        if Instant::now() >= manner.deadline {
+            did.timed_out = true;
+            return Ok(did);
+        }
         let at = format!("at action {number} of {total}, {}", action.line());
         let stopped = |reason: Reason, why: &str| {
             let detail = if why.is_empty() { at.clone() } else { format!("{at}: {why}") };
             Some(Stop { reason, detail, uncertain: (reason == Reason::ActionUncertain).then(|| action.line()) })
         };
         if action.verb == Verb::Gap {
-            return Ok(Replayed { done, stop: stopped(Reason::Gap, "") });
+            did.stop = stopped(Reason::Gap, "");
+            return Ok(did);
         }
         let scene = match first.take() {
             Some(scene) => scene,
             None => match player.scene(true).await {
                 Ok(scene) if scene.is_semantic() => scene,
                 Ok(_) => {
-                    return Ok(Replayed { done, stop: stopped(Reason::ActionFailed, "the screen could not be read") });
+                    did.stop = stopped(Reason::ActionFailed, "the screen could not be read");
+                    return Ok(did);
                 }
-                Err(error) => return Ok(Replayed { done, stop: stopped(Reason::ActionFailed, &error.to_string()) }),
+                Err(error) => {
+                    did.stop = stopped(Reason::ActionFailed, &error.to_string());
+                    return Ok(did);
+                }
             },
         };
-        seen.look(player.route(&scene), &scene, entry.end_path.as_deref());
-        let came = find_and_play(player, action, scene, manner, &mut seen, entry.end_path.as_deref()).await?;
+        seen.look(player, &scene, entry.end_path.as_deref());
+        let (came, done) = find_and_play(player, action, scene, manner, &mut seen, entry.end_path.as_deref()).await?;
         let (reason, why) = match came {
             Came::Done => {
-                done.push(action.line());
+                did.relocated += usize::from(done.is_some());
+                did.done.push(done.unwrap_or_else(|| action.clone()));
                 continue;
+            }
+            Came::Lost => {
+                // A part of it was done: it counts as an action, with its repeats.
+                did.done.extend(done);
+                (Reason::TargetNotFound, "the list was lost while it was scrolled".to_owned())
             }
             Came::Missing => (Reason::TargetNotFound, String::new()),
             Came::Ambiguous(many) => (Reason::TargetAmbiguous, format!("{many} read like it")),
-            Came::Failed(why) => (Reason::ActionFailed, why),
+            Came::NotSent(why) | Came::Failed(why) => (Reason::ActionFailed, why),
             Came::Uncertain(why) => (Reason::ActionUncertain, why),
             Came::Viewport(why) => (Reason::ViewportChanged, why),
         };
-        return Ok(Replayed { done, stop: stopped(reason, player.secrets.hide(&why).as_str()) });
+        did.stop = stopped(reason, player.secrets.hide(&why).as_str());
+        return Ok(did);
     }
-    let stop = end(player, entry, start, &seen, manner).await?;
-    Ok(Replayed { done, stop })
+    did.stop = end(player, entry, start, &seen, manner).await?;
+    Ok(did)
 }
 
 /// Looks for the target on the ladder of looks, and acts on it once.
@@ -122,11 +152,12 @@ async fn find_and_play(
     manner: Manner,
     seen: &mut Seen,
     end: Option<&str>,
-) -> Result<Came, SessionError> {
+) -> Result<(Came, Option<RecordedAction>), SessionError> {
     let began = Instant::now();
     let looks = looks_ms(PATIENCE_MS);
     let twins = action.target.iter().chain(&action.to).any(|target| target.position.is_some());
     let mut unchanged = 0;
+    let mut resent = false;
     for (at, ms) in looks.iter().enumerate() {
         if at > 0 {
             let until = began + Duration::from_millis(*ms);
@@ -134,23 +165,33 @@ async fn find_and_play(
                 break;
             }
             tokio::time::sleep_until(until.into()).await;
-            let now = player.scene(false).await?;
+            let now = match player.scene(false).await {
+                Ok(now) => now,
+                Err(error) => return Ok((Came::Failed(error.to_string()), None)),
+            };
             unchanged = if now.nodes == scene.nodes { unchanged + 1 } else { 0 };
             scene = now;
-            seen.look(player.route(&scene), &scene, end);
+            seen.look(player, &scene, end);
         }
-        match player.play(action, &scene).await? {
+        let (mut came, mut done) = player.play(action, &scene).await?;
+        if player.relocate && !resent && matches!(came, Came::NotSent(_)) {
+            // Nothing was sent: once more, when the screen holds still.
+            resent = true;
+            scene = player.scene(true).await?;
+            (came, done) = player.play(action, &scene).await?;
+        }
+        match came {
             Came::Missing if at + 1 < looks.len() => {
                 // Opt-in: whoever stands still and waits for nothing will not bring it.
                 if manner.fast_miss && unchanged >= STILL_LOOKS {
-                    return Ok(Came::Missing);
+                    return Ok((Came::Missing, None));
                 }
             }
             Came::Ambiguous(_) if twins && at + 1 < looks.len() && !(manner.fast_miss && unchanged >= STILL_LOOKS) => {}
-            came => return Ok(came),
+            came => return Ok((came, done)),
         }
     }
-    Ok(Came::Missing)
+    Ok((Came::Missing, None))
 }
 
 /// The end check, with its wait.
@@ -173,6 +214,7 @@ async fn end(
     let began = Instant::now();
     let budget = Duration::from_millis(PATIENCE_MS.max(entry.end_wait_ms));
     let mut looks = looks_ms(PATIENCE_MS).into_iter();
+    let before = player.labels.nodes(&start.nodes);
     let mut last: Option<Vec<SceneNode>> = None;
     let mut unchanged = 0;
     let mut first = true;
@@ -181,7 +223,8 @@ async fn end(
         let why = match looked {
             Ok(scene) if scene.is_semantic() => {
                 let route = player.route(&scene);
-                let held = holds(entry, Sight { route: &route, nodes: &scene.nodes }, baseline, &start.nodes);
+                let nodes = player.labels.nodes(&scene.nodes);
+                let held = holds(entry, Sight { route: &route, nodes: &nodes }, baseline, &before);
                 unchanged = if last.as_ref() == Some(&scene.nodes) { unchanged + 1 } else { 0 };
                 last = Some(scene.nodes);
                 match held {

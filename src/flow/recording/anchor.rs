@@ -194,6 +194,11 @@ impl Anchor {
         nodes.iter().any(|node| node.role == self.role && Anchor::of(node).key() == key)
     }
 
+    /// The labels in it that a flow may declare.
+    pub(in crate::flow) fn labels_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        [&mut self.name, &mut self.text].into_iter().chain(self.within.as_mut())
+    }
+
     /// Every text in it, for filling and hiding.
     pub(in crate::flow) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         [&mut self.name, &mut self.text]

@@ -44,6 +44,29 @@ pub struct Descriptor {
     /// CSS path, for people; nothing is ever found by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
+    /// In which state a toggle was; only `--relocate` asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<States>,
+}
+
+/// The state of a toggle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct States {
+    /// Checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<bool>,
+    /// Pressed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressed: Option<bool>,
+}
+
+impl States {
+    /// The state of a node; none when it is no toggle.
+    #[must_use]
+    pub fn of(node: &SceneNode) -> Option<Self> {
+        let states = Self { checked: node.checked, pressed: node.pressed };
+        (states.checked.is_some() || states.pressed.is_some()).then_some(states)
+    }
 }
 
 /// A place among twins.
@@ -82,6 +105,7 @@ pub fn project(node: &SceneNode) -> Descriptor {
         frame: node.frame.clone(),
         position: None,
         selector: some(&node.css),
+        states: States::of(node),
     }
 }
 
@@ -139,6 +163,11 @@ impl Descriptor {
             .flatten()
     }
 
+    /// The labels in it that a flow may declare.
+    pub(in crate::flow) fn labels_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        [&mut self.name, &mut self.text, &mut self.within].into_iter().flatten()
+    }
+
     fn fits(&self, live: &Descriptor, without_test_id: bool) -> bool {
         if self.role != live.role || self.frame != live.frame {
             return false;
@@ -165,9 +194,8 @@ fn matches(nodes: &[SceneNode], descriptor: &Descriptor, without_test_id: bool) 
     (0..).zip(nodes).filter(|(_, node)| fits(node)).map(|(at, _)| at).collect()
 }
 
-/// Finds a recorded target on the screen.
-#[must_use]
-pub fn locate(nodes: &[SceneNode], descriptor: &Descriptor) -> Located {
+/// Everything on the screen that reads as recorded.
+pub(super) fn twins(nodes: &[SceneNode], descriptor: &Descriptor) -> Vec<usize> {
     let mut hits = matches(nodes, descriptor, false);
     // A test id that is minted anew with every build: the rest must still identify it, and nobody else may carry it.
     let rest = descriptor.name.is_some() || descriptor.placeholder.is_some() || descriptor.text.is_some();
@@ -178,6 +206,13 @@ pub fn locate(nodes: &[SceneNode], descriptor: &Descriptor) -> Located {
             hits = matches(nodes, &without, true);
         }
     }
+    hits
+}
+
+/// Finds a recorded target on the screen.
+#[must_use]
+pub fn locate(nodes: &[SceneNode], descriptor: &Descriptor) -> Located {
+    let hits = twins(nodes, descriptor);
     match (hits.as_slice(), descriptor.position) {
         ([], _) => Located::Missing,
         // One survivor of twins may be any of them.

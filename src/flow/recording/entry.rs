@@ -8,6 +8,7 @@ use url::Url;
 
 use super::anchor::Anchor;
 use super::descriptor::Descriptor;
+use super::point::At;
 use crate::browser::Chord;
 use crate::maze::open_enum;
 use crate::trace::bounds::{may_open, may_upload};
@@ -54,24 +55,15 @@ open_enum! {
         Navigate = "navigate",
         /// Goes back.
         Back = "back",
-        /// Presses a point of the window.
+        /// Presses a point of the window, or of the thing that it was recorded in.
         TapAt = "tapAt",
+        /// Brings the pointer over such a point.
+        HoverAt = "hoverAt",
+        /// Types a text where the focus is.
+        TypeText = "typeText",
         /// Something that cannot be repeated: replay stops there.
         Gap = "gap",
     }
-}
-
-/// A point of the window, with the window's size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct At {
-    /// From the left, CSS pixels.
-    pub x: i64,
-    /// From the top.
-    pub y: i64,
-    /// Width of the window.
-    pub width: u32,
-    /// Height of the window.
-    pub height: u32,
 }
 
 /// One recorded action.
@@ -95,6 +87,9 @@ pub struct RecordedAction {
     /// How often a scroll is repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
+    /// The list that was scrolled covered at least half of the window: when it is lost on the way, the window is scrolled.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spans: bool,
     /// Why a gap cannot be repeated: `whole-node`, `minted-token`, `date`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub derived: Option<String>,
@@ -108,7 +103,10 @@ pub struct RecordedAction {
 pub struct RecordedFor {
     /// The flow: file and name.
     pub test_id: String,
-    /// The target: the browser, and the application's name.
+    /// Who acts, where a flow has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The target: what `--target` names.
     pub target_id: String,
     /// Digest of the instruction.
     pub instruction_digest: String,
@@ -133,6 +131,32 @@ pub struct Cost {
     pub usd: Option<f64>,
     /// Milliseconds.
     pub ms: u64,
+}
+
+/// What the key of an entry was made from, beside its step: so that a later run can say what has changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyedBy {
+    /// Version of the entry's format.
+    pub schema: String,
+    /// Version of the rules of replay.
+    pub policy: u32,
+    /// Digest of what the agent is told beside the goal.
+    pub context_digest: String,
+}
+
+impl KeyedBy {
+    /// What differs, for people.
+    #[must_use]
+    pub fn difference(&self, now: &Self) -> String {
+        let parts = [
+            (self.schema != now.schema, "the format of recordings"),
+            (self.policy != now.policy, "the rules of replay"),
+            (self.context_digest != now.context_digest, "what the agent is told beside the goal (`context`, `agents`)"),
+        ];
+        let changed: Vec<&str> = parts.into_iter().filter(|(differs, _)| *differs).map(|(_, what)| what).collect();
+        if changed.is_empty() { "its key".to_owned() } else { changed.join(" and ") }
+    }
 }
 
 /// The recording of a goal step.
@@ -179,6 +203,12 @@ pub struct Entry {
     /// Replays since it was recorded that were handed off, newest last: the drift of this step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub healed_from: Vec<String>,
+    /// What its key was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keyed_by: Option<KeyedBy>,
+    /// Who wrote it knew the project's key: see `AGENT_TEST_CACHE_KEY`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -190,7 +220,17 @@ impl RecordedAction {
     /// An action without anything but its verb.
     #[must_use]
     pub fn new(verb: Verb) -> Self {
-        Self { verb, target: None, to: None, value: None, at: None, times: None, derived: None, summary: String::new() }
+        Self {
+            verb,
+            target: None,
+            to: None,
+            value: None,
+            at: None,
+            times: None,
+            spans: false,
+            derived: None,
+            summary: String::new(),
+        }
     }
 
     /// Its line for people, from its parts.
@@ -215,11 +255,20 @@ impl RecordedAction {
             Verb::Drag => {
                 format!("drag {target} to {}", self.to.as_ref().map(Descriptor::describe).unwrap_or_default())
             }
-            Verb::Scroll if target.is_empty() => format!("scroll the window by {value}"),
-            Verb::Scroll => format!("scroll {target} by {value}"),
+            Verb::Scroll => {
+                let what = if target.is_empty() { "the window" } else { &target };
+                let times = self.times.filter(|times| *times > 1);
+                let times = times.map(|times| format!(", {times} times")).unwrap_or_default();
+                format!("scroll {what} by {value}{times}")
+            }
             Verb::Navigate => format!("open {value}"),
             Verb::Back => "go back".to_owned(),
-            Verb::TapAt => self.at.map_or_else(|| "tap a point".to_owned(), |at| format!("tap at {},{}", at.x, at.y)),
+            Verb::TapAt | Verb::HoverAt => {
+                let does = if self.verb == Verb::TapAt { "tap" } else { "hover" };
+                let at = self.at.map_or_else(|| "a point".to_owned(), |at| format!("{},{}", at.x, at.y));
+                format!("{does} at {at}{}", if target.is_empty() { target } else { format!(" in {target}") })
+            }
+            Verb::TypeText => format!("type \"{value}\" where the focus is"),
             Verb::Gap => {
                 format!("something that cannot be repeated ({})", self.derived.as_deref().unwrap_or("unknown"))
             }
@@ -230,7 +279,17 @@ impl RecordedAction {
     /// Whether it needs a target.
     #[must_use]
     pub fn is_pointed(&self) -> bool {
-        !matches!(self.verb, Verb::Press | Verb::Scroll | Verb::Navigate | Verb::Back | Verb::TapAt | Verb::Gap)
+        !matches!(
+            self.verb,
+            Verb::Press
+                | Verb::Scroll
+                | Verb::Navigate
+                | Verb::Back
+                | Verb::TapAt
+                | Verb::HoverAt
+                | Verb::TypeText
+                | Verb::Gap
+        )
     }
 
     /// Every text in it that may hold a parameter.
@@ -261,7 +320,13 @@ impl RecordedAction {
                     base.join(named("an address")?).map_err(|error| format!("an address that is none: {error}"))?;
                 may_open(url.as_str(), is_own)?;
             }
-            Verb::TapAt if self.at.is_none() => return Err("`tapAt` without a point".to_owned()),
+            Verb::TypeText => drop(named("a text")?),
+            Verb::TapAt | Verb::HoverAt => {
+                let at = self.at.ok_or(format!("`{}` without a point", self.verb))?;
+                if self.target.is_some() && at.inside.is_none() {
+                    return Err(format!("`{}` in a thing without its box", self.verb));
+                }
+            }
             _ => {}
         }
         match value {
@@ -278,6 +343,12 @@ pub fn distance(text: &str) -> Option<(i64, i64)> {
     Some((dx.trim().parse().ok()?, dy.trim().parse().ok()?))
 }
 
+/// `x,y` in CSS pixels of the window.
+#[must_use]
+pub fn point_of(text: &str) -> Option<(i64, i64)> {
+    distance(text).filter(|(x, y)| *x >= 0 && *y >= 0)
+}
+
 impl Entry {
     /// Reads an entry.
     ///
@@ -285,6 +356,10 @@ impl Entry {
     /// What does not fit, for people.
     pub fn parse(bytes: &[u8], base: &Url, is_own: &dyn Fn(&Url) -> bool) -> Result<Self, String> {
         let entry = Self::parse_for_people(bytes)?;
+        if entry.truncated.is_some() {
+            // It only documents: nothing of it is ever done.
+            return Ok(entry);
+        }
         for (number, action) in (1..).zip(&entry.actions) {
             action.check(base, is_own).map_err(|why| format!("action {number}: {why}"))?;
         }

@@ -5,7 +5,7 @@
 use serde_json::json;
 use unicode_normalization::UnicodeNormalization;
 
-use super::entry::{RecordedFor, SCHEMA};
+use super::entry::{KeyedBy, RecordedFor, SCHEMA};
 use crate::store::sha256_hex;
 
 /// Version of the rules by which recordings are replayed.
@@ -28,20 +28,27 @@ impl StepKey {
     pub fn digest(&self) -> String {
         let step = &self.step;
         // Sorted by hand: a canonical form without another library.
-        let parts = json!([
-            "agent-test",
-            SCHEMA,
-            POLICY,
-            self.project,
-            step.test_id,
-            step.target_id,
-            "act",
-            step.call_index,
-            step.instruction_digest,
-            step.params_digest,
-            self.context_digest,
-        ]);
-        sha256_hex(parts.to_string())
+        let mut parts = vec![
+            json!("agent-test"),
+            json!(SCHEMA),
+            json!(POLICY),
+            json!(self.project),
+            json!(step.test_id),
+            json!(step.target_id),
+            json!("act"),
+            json!(step.call_index),
+            json!(step.instruction_digest),
+            json!(step.params_digest),
+            json!(self.context_digest),
+        ];
+        parts.extend(step.agent.as_ref().map(|agent| json!(agent)));
+        sha256_hex(serde_json::Value::from(parts).to_string())
+    }
+
+    /// What the entry says of its key beside its step.
+    #[must_use]
+    pub fn keyed_by(&self) -> KeyedBy {
+        KeyedBy { schema: SCHEMA.to_owned(), policy: POLICY, context_digest: self.context_digest.clone() }
     }
 }
 
@@ -81,11 +88,18 @@ mod tests {
             key(|key| key.step.target_id = "b".into()),
             key(|key| key.step.params_digest = "b".into()),
             key(|key| key.context_digest = "b".into()),
+            key(|key| key.step.agent = Some("b".into())),
         ];
         for (at, one) in all.iter().enumerate() {
             assert!(all.iter().skip(at + 1).all(|other| other != one), "{at}");
         }
         assert_eq!(key(|_| {}), key(|key| key.step.instruction = "for people".into()));
+    }
+
+    #[test]
+    fn k5_another_version_of_the_program_makes_the_same_key() {
+        // Changes when the key's rule does: then every recording of every project is lost, so POLICY must say so.
+        assert_eq!(key(|_| {}), "1848bd456fda4313297734664f7d983e0f19d62b354300f542be4ecb707daa2d");
     }
 
     #[test]

@@ -6,17 +6,26 @@ mod descriptor;
 mod end;
 mod entry;
 mod key;
+mod labels;
+mod ladder;
 mod place;
+mod point;
 mod reason;
 mod settle;
+mod sign;
 mod store;
 
 pub use anchor::{Anchor, Delta, MOST_ANCHORS, delta, stable};
-pub use descriptor::{Descriptor, Located, Position, describe, locate, project};
+pub use descriptor::{Descriptor, Located, Position, States, describe, locate, project};
 pub use end::{Baseline, Sight, expected, has_cause, holds};
-pub use entry::{At, Cost, Entry, MOST_ACTIONS, MOST_CHARS, RecordedAction, RecordedFor, SCHEMA, Verb, distance};
+pub use entry::{
+    Cost, Entry, KeyedBy, MOST_ACTIONS, MOST_CHARS, RecordedAction, RecordedFor, SCHEMA, Verb, distance, point_of,
+};
 pub use key::{StepKey, digest, instruction};
-pub use place::place;
+pub use labels::Labels;
+pub use ladder::{Relocated, Rung, relocate};
+pub use place::{has_place, place};
+pub use point::{At, Spot, at, spot};
 pub use reason::{CacheMode, Reason};
 pub use settle::{Deed, Facts, Staged, StepEnd, Write, settle, stage};
 pub use store::{CACHE, CacheStore, Quarantined, Stored};
@@ -60,6 +69,8 @@ pub(super) mod fixture {
             truncated: None,
             cost: Cost::default(),
             healed_from: vec![],
+            keyed_by: None,
+            signature: None,
         }
     }
 }

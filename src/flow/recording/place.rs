@@ -23,6 +23,12 @@ pub fn place(url: &str, base: &Url) -> String {
     format!("{origin}{path}{query}{hash}")
 }
 
+/// Whether an address is a place of an application at all: a new window has none.
+#[must_use]
+pub fn has_place(url: &str) -> bool {
+    url.starts_with("http://") || url.starts_with("https://")
+}
+
 fn segments(path: &str) -> String {
     let path = percent_encoding::percent_decode_str(path).decode_utf8_lossy().into_owned();
     path.split('/').map(|segment| if is_minted(segment) { "{id}" } else { segment }).collect::<Vec<_>>().join("/")

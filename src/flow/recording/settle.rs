@@ -48,6 +48,8 @@ pub struct Facts {
     pub had_entry: bool,
     /// Actions that the agent did.
     pub agent_acted: usize,
+    /// Targets that were found on the ladder of `--relocate`.
+    pub relocated: usize,
 }
 
 /// What is staged when a step ends. `fresh` is the new recording, when there is one.
@@ -56,7 +58,10 @@ pub fn stage<E>(facts: Facts, fresh: Option<E>) -> Staged<E> {
     match facts.end {
         StepEnd::Failed if facts.replayed > 0 => Staged::Evict("the step failed after a replay"),
         StepEnd::NoVerdict | StepEnd::Stale | StepEnd::Failed => Staged::Nothing,
-        StepEnd::Passed if facts.mode == CacheMode::SelfFinalized => Staged::Keep,
+        StepEnd::Passed if facts.mode == CacheMode::SelfFinalized => match fresh {
+            Some(entry) if facts.relocated > 0 => Staged::Write(Box::new(entry)),
+            _ => Staged::Keep,
+        },
         StepEnd::Passed if facts.reason == Some(Reason::EndMismatch) && facts.agent_acted > 0 => {
             Staged::Evict("the agent had to mend what the replay left")
         }
@@ -144,6 +149,7 @@ mod tests {
         replayed: 1,
         had_entry: true,
         agent_acted: 1,
+        relocated: 0,
     };
 
     fn end(facts: Facts, fresh: Option<u8>, confirmed: bool) -> Deed<u8> {
@@ -162,6 +168,13 @@ mod tests {
         assert_eq!(end(whole, None, true), Deed::Leave(Some(Write::Kept)));
         assert!(matches!(end(whole, None, false), Deed::Remove(_, Write::Evicted)));
         assert_eq!(settle(stage::<u8>(whole, None), true, false, true), Deed::Leave(Some(Write::Kept)));
+    }
+
+    #[test]
+    fn a_whole_replay_that_used_a_rung_is_recorded_anew_and_an_exact_one_carries_nothing() {
+        let whole = Facts { mode: CacheMode::SelfFinalized, reason: None, agent_acted: 0, relocated: 1, ..FACTS };
+        assert_eq!(end(whole, Some(7), true), Deed::Save(Box::new(7)));
+        assert_eq!(end(Facts { relocated: 0, ..whole }, Some(7), true), Deed::Leave(Some(Write::Kept)));
     }
 
     #[test]

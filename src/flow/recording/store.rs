@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Entry, MOST_BYTES};
+use super::sign::Signer;
 use crate::store::{self, FileKind, FileLock, StoreError, sha256_hex};
 
 /// Directory of recordings, below the project; meant to be committed.
@@ -20,6 +21,7 @@ const PROPOSALS: &str = ".agent-test/cache-proposals";
 #[derive(Clone, Debug)]
 pub struct CacheStore {
     root: PathBuf,
+    signer: Option<Signer>,
 }
 
 /// What was read, and what it is compared by when it is changed.
@@ -49,7 +51,46 @@ impl CacheStore {
     /// The recordings of the project in this directory.
     #[must_use]
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self { root: root.to_owned(), signer: None }
+    }
+
+    /// The same with the project's key, when there is one: what is written is signed, and what is played must be.
+    #[must_use]
+    pub fn signed_with(self, key: Option<String>) -> Self {
+        Self { signer: key.map(Signer::new), ..self }
+    }
+
+    /// Whether the entry under this key may be played.
+    ///
+    /// # Errors
+    /// That nobody who has the project's key has signed it.
+    pub fn vouches_for(&self, key: &str, entry: &Entry) -> Result<(), String> {
+        match &self.signer {
+            Some(signer) if !signer.knows(key, entry) => Err(format!(
+                "it bears no signature of the key in {}: look at it, then `agent-test cache sign`",
+                crate::env::CACHE_KEY
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Signs the entry under this key; gives back whether there was one that needed it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn sign(&self, key: &str) -> Result<bool, StoreError> {
+        let Some(stored) = self.read(key)? else { return Ok(false) };
+        let Ok(entry) = Entry::parse_for_people(&stored.bytes) else { return Ok(false) };
+        if self.signer.is_none() || self.vouches_for(key, &entry).is_ok() {
+            return Ok(false);
+        }
+        self.save(key, &entry, Some(&stored.digest))
+    }
+
+    /// Whether there is a key to sign with.
+    #[must_use]
+    pub fn signs(&self) -> bool {
+        self.signer.is_some()
     }
 
     /// Path of an entry relative to the project.
@@ -97,7 +138,8 @@ impl CacheStore {
             return Ok(false);
         }
         store::create_dir(&self.root.join(CACHE))?;
-        store::write_atomic(&self.file(key), entry.text().as_bytes())?;
+        let signed = self.signer.as_ref().map(|signer| signer.signed(key, entry));
+        store::write_atomic(&self.file(key), signed.as_ref().unwrap_or(entry).text().as_bytes())?;
         Ok(true)
     }
 
