@@ -3,7 +3,9 @@
 //! wait. `cargo test` plays a sample; `make bench-heal` the whole, and prints the table of the README.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -54,6 +56,38 @@ impl TestRunner for Together {
 /// What Playwright said of each file when it failed first, with the locators that it suggests (`aka …`).
 type Suggested = Arc<Mutex<HashMap<PathBuf, String>>>;
 
+/// One browser for all workers of all runs: a worker ends with its first red test, and a browser of its own would with it.
+struct SharedBrowser {
+    server: Child,
+    address: String,
+}
+
+const SERVER: &str = "const { chromium } = require('playwright-core');
+chromium.launchServer({ executablePath: process.argv[1], host: '127.0.0.1' }).then((server) => {
+  console.log(server.wsEndpoint());
+  process.stdin.on('end', () => server.close()).resume();
+});";
+
+impl SharedBrowser {
+    fn start(root: &Path, chrome: &Path) -> Self {
+        let mut command = std::process::Command::new("node");
+        command.arg("-e").arg(SERVER).arg(chrome).current_dir(root);
+        let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("node starts");
+        let mut address = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        assert!(address.starts_with("ws://"), "the browser does not start: {address}");
+        Self { server, address: address.trim().to_owned() }
+    }
+}
+
+impl Drop for SharedBrowser {
+    fn drop(&mut self) {
+        // It ends with its input, so also when this process is killed.
+        drop(self.server.stdin.take());
+        let _ = self.server.wait();
+    }
+}
+
 async fn coordinate(
     directory: PathBuf,
     mut active: usize,
@@ -82,7 +116,9 @@ async fn coordinate(
         );
         let command = TestCommand::new(words, directory.clone(), Duration::from_mins(15)).unwrap();
         let run = command.run(&directory).await;
-        rounds.lock().unwrap().push((waiting.len(), began.elapsed().as_secs_f64()));
+        let seconds = began.elapsed().as_secs_f64();
+        println!("run {}: {} specs, {seconds:.0} s", rounds.lock().unwrap().len() + 1, waiting.len());
+        rounds.lock().unwrap().push((waiting.len(), seconds));
         for test in run.iter().flat_map(|run| &run.report).flat_map(|report| &report.tests) {
             let messages = test.tries.iter().flat_map(|one| &one.errors).map(|error| error.message.clone());
             suggested
@@ -244,11 +280,12 @@ async fn play_async(chosen: Vec<(Case, Model)>) -> Played {
     let app = application(pages, old.clone());
     tokio::spawn(async move { axum::serve(listener, app).await });
     let chrome = find_browser(None).expect("a browser");
+    let browser = SharedBrowser::start(&root, &chrome);
     sandbox.write(
         "playwright.config.ts",
         &format!(
-            "import {{ defineConfig }} from '@playwright/test';\nexport default defineConfig({{ testDir: 'tests', fullyParallel: true, timeout: 20000, expect: {{ timeout: 1500 }}, reporter: 'line',\n  use: {{ actionTimeout: 1500, viewport: {{ width: 400, height: 300 }}, launchOptions: {{ executablePath: '{}' }} }} }});\n",
-            chrome.display()
+            "import {{ defineConfig }} from '@playwright/test';\nexport default defineConfig({{ testDir: 'tests', fullyParallel: true, timeout: 20000, expect: {{ timeout: 1500 }}, reporter: 'line',\n  use: {{ actionTimeout: 1500, viewport: {{ width: 400, height: 300 }}, connectOptions: {{ wsEndpoint: '{}' }} }} }});\n",
+            browser.address
         ),
     );
     for (case, _) in &chosen {

@@ -13,6 +13,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::asserted::Asserted;
 use super::spec::{Chain, Fact, FactKind, Facts, Hide, LocatorUse, Spec, SpecError, TestFacts};
 use crate::browser::words;
 
@@ -67,6 +68,20 @@ pub struct GuardFinding {
 /// # Errors
 /// When the old text cannot be parsed. A new one that cannot be parsed is a finding.
 pub fn compare(old: &str, new: &str, path: &Path, terms: GuardTerms) -> Result<GuardVerdict, SpecError> {
+    compare_beside(old, new, path, terms, &Asserted::default())
+}
+
+/// The same for a file whose locators other files assert.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_beside(
+    old: &str,
+    new: &str,
+    path: &Path,
+    terms: GuardTerms,
+    asserted: &Asserted,
+) -> Result<GuardVerdict, SpecError> {
     let before = Spec::parse(old, path)?;
     let after = match Spec::parse(new, path) {
         Ok(after) => after,
@@ -79,6 +94,7 @@ pub fn compare(old: &str, new: &str, path: &Path, terms: GuardTerms) -> Result<G
     };
     let mut verdict = GuardVerdict::default();
     tests(&before.facts(), &after.facts(), terms, &mut verdict);
+    asserted.judge(&before, &after, terms.allow_expectation, &mut verdict);
     too_wide(&before, &after, &mut verdict);
     if terms.strictness == Strictness::LocatorsOnly && verdict.findings.is_empty() {
         let hide = if terms.allow_expectation { Hide::Expected } else { Hide::Locators };
@@ -371,7 +387,7 @@ fn is_wide(link: &super::spec::Link) -> bool {
 }
 
 /// What an assertion is about.
-fn subject(fact: &Fact) -> &str {
+pub(super) fn subject(fact: &Fact) -> &str {
     fact.shape.rsplit_once(").").map_or(fact.shape.as_str(), |(subject, _)| subject)
 }
 

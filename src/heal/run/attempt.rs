@@ -6,7 +6,7 @@ use super::{Step, Undo, Work, first_line, missing_baseline, resolved};
 use crate::heal::diagnose::{Failure, FailureKind};
 use crate::heal::error::HealError;
 use crate::heal::free::{Abstained, FreeTerms, Proposal, find_chain, propose};
-use crate::heal::guard::{GuardTerms, Strictness, compare};
+use crate::heal::guard::{GuardTerms, Strictness, compare_beside};
 use crate::heal::page::Page;
 use crate::heal::result::{Attempt, Verdict};
 use crate::heal::spec::Spec;
@@ -159,7 +159,7 @@ impl Work<'_> {
             strictness: Strictness::LocatorsOnly,
             allow_expectation: self.options.allow_expectation || self.options.review.expected.is_some(),
         };
-        let verdict = compare(&original, &text, path, terms)
+        let verdict = compare_beside(&original, &text, path, terms, &self.asserted)
             .map_err(|error| HealError::File { path: path.to_path_buf(), problem: error.to_string() })?;
         let leak = text.contains("[ref=") && !original.contains("[ref=");
         if !verdict.passed || leak {

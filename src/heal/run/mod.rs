@@ -10,12 +10,15 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::heal::advisor::{Advisor, masked};
+use crate::heal::asserted::Asserted;
 use crate::heal::command::{TestRun, TestRunner};
 use crate::heal::diagnose::{Diagnosis, Failure, FailureKind, diagnose};
 use crate::heal::error::HealError;
+use crate::heal::gate::asserted_in;
 use crate::heal::journal::{Journal, is_busy};
 use crate::heal::report::Report;
 use crate::heal::result::{Attempt, HealResult, Proof, Verdict, unified};
+use crate::heal::spec::Spec;
 use crate::heal::vrt::{Review, ReviewTerms};
 use crate::llm::ModelUse;
 use crate::store::{Ids, read_to_string};
@@ -112,6 +115,13 @@ pub async fn heal(options: &HealOptions, hands: &Hands<'_>) -> Result<HealResult
             return Err(HealError::Busy(path.clone()));
         }
     }
+    // A page object serves other tests too: what they assert of it must stay.
+    let mut asserted = if options.also.is_empty() { Asserted::default() } else { asserted_in(&root) };
+    for (path, text) in &texts {
+        if let Ok(spec) = Spec::parse(text, path) {
+            asserted.add(&spec);
+        }
+    }
     let mut journal = Journal::open(&options.project, &hands.ids.token())?;
     for path in texts.keys() {
         journal.keep(path)?;
@@ -123,6 +133,7 @@ pub async fn heal(options: &HealOptions, hands: &Hands<'_>) -> Result<HealResult
         hands,
         file,
         originals: texts.clone(),
+        asserted,
         texts,
         journal,
         attempts: Vec::new(),
@@ -159,6 +170,8 @@ struct Work<'a> {
     hands: &'a Hands<'a>,
     file: PathBuf,
     originals: BTreeMap<PathBuf, String>,
+    /// What tests ask of locators that stand in other files.
+    asserted: Asserted,
     texts: BTreeMap<PathBuf, String>,
     journal: Journal,
     attempts: Vec<Attempt>,
