@@ -74,7 +74,7 @@ impl Asserted {
                 continue;
             }
             // An assertion of this file was judged with its locator.
-            if verdict.findings.iter().any(|finding| finding.rule == rule && finding.message.contains(&from.text)) {
+            if verdict.findings.iter().any(|finding| finding.rule == rule && finding.message.contains(&name)) {
                 continue;
             }
             verdict.findings.push(GuardFinding {
@@ -202,7 +202,10 @@ mod tests {
         }
         // The same words by another way.
         let visible = asserted("await expect(cart.message).toBeVisible();");
-        assert_eq!(rules(&visible, WAYS[0], "getByText('Saved')", "getByRole('status', { name: 'Saved' })", false), [""; 0]);
+        assert_eq!(
+            rules(&visible, WAYS[0], "getByText('Saved')", "getByRole('status', { name: 'Saved' })", false),
+            [""; 0]
+        );
     }
 
     #[test]
