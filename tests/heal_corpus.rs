@@ -399,8 +399,15 @@ async fn one(case: Case, root: &Path, runner: &Together, model: Model) -> Outcom
         Model::Adversary => vec![&Adversary],
     };
     let spent = || budget.spent();
-    let hands =
-        Hands { runner, codegen: asked.clone(), observe: asked, spent: &spent, say: &|_| {}, ids: Ids::random() };
+    let hands = Hands {
+        runner,
+        refresh: None,
+        codegen: asked.clone(),
+        observe: asked,
+        spent: &spent,
+        say: &|_| {},
+        ids: Ids::random(),
+    };
     let result = heal(&options, &hands).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
     tokio::task::spawn_blocking(move || drop(server)).await.unwrap();
     let text = std::fs::read_to_string(&file).unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Step, Undo, Work, first_line, missing_baseline, resolved};
+use super::{Step, Undo, Work, first_line, missing_baseline};
 use crate::heal::diagnose::{Failure, FailureKind};
 use crate::heal::error::HealError;
 use crate::heal::free::{Abstained, FreeTerms, Proposal, find_chain, propose};
@@ -10,8 +10,6 @@ use crate::heal::guard::{GuardTerms, Strictness, compare_beside};
 use crate::heal::page::Page;
 use crate::heal::result::{Attempt, Verdict};
 use crate::heal::spec::Spec;
-use crate::heal::vrt::{Shots, review};
-use crate::store::read_bytes;
 
 impl Work<'_> {
     pub(super) async fn attempt(&mut self, failures: &[Failure]) -> Result<Step, HealError> {
@@ -186,44 +184,6 @@ impl Work<'_> {
             signature: failure.signature(),
             failing: failures.iter().map(|failure| failure.test.clone()).collect(),
             promoted: false,
-        }))
-    }
-
-    async fn visual(&mut self, failure: &Failure, failures: &[Failure]) -> Result<Step, HealError> {
-        let images = &failure.images;
-        let (Some(baseline), Some(actual)) = (&images.baseline, &images.actual) else {
-            return Ok(Step::End((Verdict::NeedsReview, "the report holds no pair of images".to_owned())));
-        };
-        let root = resolved(&self.options.root, &self.options.root)?;
-        let baseline = resolved(baseline, &root)?;
-        if self.promoted.contains(&baseline) {
-            return Ok(Step::End((
-                Verdict::Flaky,
-                "the page differs again from the picture that was just reviewed".to_owned(),
-            )));
-        }
-        let shots = Shots {
-            name: baseline.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            baseline: read_bytes(&baseline)?,
-            actual: read_bytes(actual)?,
-            diff: images.diff.as_ref().and_then(|path| read_bytes(path).ok()),
-        };
-        let review = review(&shots, &self.options.review, &self.hands.observe).await?;
-        self.note(failure, &review.judges.join(", "), review.verdict.word(), &review.reason.clone(), review.cost_usd);
-        let (outcome, reason) = (review.outcome, review.reason.clone());
-        self.reviews.push(review);
-        if outcome != Verdict::Fixed {
-            return Ok(Step::End((outcome, reason)));
-        }
-        // The reviewed bytes and no others.
-        self.journal.write(&baseline, &shots.actual)?;
-        self.promoted.push(baseline.clone());
-        Ok(Step::Applied(Undo {
-            path: baseline,
-            text: String::new(),
-            signature: failure.signature(),
-            failing: failures.iter().map(|failure| failure.test.clone()).collect(),
-            promoted: true,
         }))
     }
 }

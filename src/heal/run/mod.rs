@@ -3,13 +3,15 @@
 
 mod advise;
 mod attempt;
+mod promote;
 mod prove;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::heal::advisor::{Advisor, masked};
+use crate::heal::artifacts::{error_context, usual_folders};
 use crate::heal::asserted::Asserted;
 use crate::heal::command::{TestRun, TestRunner};
 use crate::heal::diagnose::{Diagnosis, Failure, FailureKind, diagnose};
@@ -21,7 +23,7 @@ use crate::heal::result::{Attempt, HealResult, Proof, Verdict, unified};
 use crate::heal::spec::Spec;
 use crate::heal::vrt::{Review, ReviewTerms};
 use crate::llm::ModelUse;
-use crate::store::{Ids, read_to_string};
+use crate::store::{Ids, modified, read_to_string, remove_file};
 
 /// What is healed, and within which bounds.
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ pub struct HealOptions {
     pub review: ReviewTerms,
     /// Whether the repair is only shown: everything is put back.
     pub dry_run: bool,
+    /// Folders in which a failing test's page is looked for when the report does not name it.
+    pub output: Vec<PathBuf>,
 }
 
 impl HealOptions {
@@ -59,6 +63,7 @@ impl HealOptions {
         Self {
             file,
             project: root.clone(),
+            output: usual_folders(&root, &root),
             root,
             also: Vec::new(),
             max_attempts: 6,
@@ -77,6 +82,8 @@ impl HealOptions {
 pub struct Hands<'a> {
     /// Runs the tests.
     pub runner: &'a dyn TestRunner,
+    /// Refreshes a baseline whose change was accepted, in place of writing the reviewed bytes; what it writes must be them.
+    pub refresh: Option<&'a dyn TestRunner>,
     /// Who is asked for locators, cheapest first.
     pub codegen: Vec<&'a dyn Advisor>,
     /// Who is asked for screenshots, cheapest first.
@@ -219,6 +226,7 @@ impl Work<'_> {
 
     /// A run and what it says; an end when it says nothing.
     async fn look(&mut self) -> Result<Result<(Report, Diagnosis), Ended>, HealError> {
+        let since = SystemTime::now();
         let run = self.run().await?;
         let Some(report) = run.report else {
             if run.timed_out {
@@ -235,14 +243,17 @@ impl Work<'_> {
         if let Diagnosis::Failing(failures) = &mut diagnosis {
             // Playwright wipes what it left at the next run.
             for failure in failures {
-                failure.snapshot =
-                    failure.context.as_ref().and_then(|path| read_to_string(path).ok()).unwrap_or_default();
+                let named = failure.context.as_ref().and_then(|path| read_to_string(path).ok());
+                failure.snapshot = named
+                    .or_else(|| error_context(&self.options.output, &failure.test_place.file, since))
+                    .unwrap_or_default();
             }
         }
         Ok(Ok((report, diagnosis)))
     }
 
     async fn go(&mut self) -> Result<Ended, HealError> {
+        let began = SystemTime::now() - Duration::from_millis(20);
         let mut diagnosis = match self.look().await? {
             Ok((_, diagnosis)) => diagnosis,
             Err(ended) => return Ok(ended),
@@ -276,6 +287,12 @@ impl Work<'_> {
             && let Some(failure) = failures.iter().find(|failure| failure.kind == FailureKind::MissingBaseline)
         {
             // Playwright has written it by now, so the next run would be green without anybody's review.
+            if let Some(path) = written_baseline(&failure.message)
+                .and_then(|path| resolved(path, &self.options.root.canonicalize().ok()?).ok())
+                .filter(|path| modified(path).is_some_and(|time| time >= began))
+            {
+                remove_file(&path)?;
+            }
             return Ok((Verdict::NeedsReview, missing_baseline(failure)));
         }
         // Once more before anything is spent or written.
@@ -334,7 +351,8 @@ impl Work<'_> {
 
     fn take_back(&mut self, undo: Undo, reason: &str) -> Result<(), HealError> {
         if undo.promoted {
-            self.promoted.clear();
+            self.journal.put_back(&undo.path)?;
+            self.promoted.retain(|path| *path != undo.path);
         } else {
             self.journal.write(&undo.path, undo.text.as_bytes())?;
             self.texts.insert(undo.path, undo.text);
@@ -431,6 +449,12 @@ fn same_place(a: &str, b: &str) -> bool {
     let line =
         |text: &str| text.split(" getBy").next().unwrap_or(text).split(" locator(").next().unwrap_or(text).to_owned();
     line(a) == line(b)
+}
+
+/// The baseline that Playwright says it has just written.
+fn written_baseline(message: &str) -> Option<&Path> {
+    let (_, rest) = message.split_once("A snapshot doesn't exist at ")?;
+    Some(Path::new(rest.split_once(", writing")?.0))
 }
 
 fn missing_baseline(failure: &Failure) -> String {
