@@ -274,6 +274,7 @@ impl Failure {
 
 #[cfg(test)]
 mod tests {
+    use super::super::report::Attachment;
     use super::*;
 
     fn of(message: &str) -> Failure {
@@ -332,6 +333,11 @@ mod tests {
                 "toHaveScreenshot",
                 "Error: expect(page).toHaveScreenshot(expected) failed\n\n  120 pixels (ratio 0.01 of all image pixels) are different.",
             ),
+            (
+                K::UnstablePage,
+                "toHaveScreenshot",
+                "Error: expect(page).toHaveScreenshot(expected) failed\n\n  Failed to take two consecutive stable screenshots.",
+            ),
             (K::Environment, "goto", "Error: page.goto: net::ERR_CONNECTION_REFUSED at http://127.0.0.1:1/"),
             (K::Timeout, "", "Test timeout of 30000ms exceeded."),
             (
@@ -344,6 +350,31 @@ mod tests {
             let failure = of(message);
             assert_eq!((failure.kind, failure.method.as_str()), (kind, method), "{message}");
         }
+    }
+
+    #[test]
+    fn the_images_are_those_of_one_try_of_one_test() {
+        let shot = |name: &str, path: &str| Attachment { name: name.into(), path: path.into() };
+        let one = |number: u32| Try {
+            status: "failed".into(),
+            errors: vec![],
+            attachments: vec![
+                shot("page-expected.png", "/shots/page-linux.png"),
+                shot("page-actual.png", &format!("/out/{number}/page-actual.png")),
+            ],
+        };
+        let test = TestResult {
+            title: "t".into(),
+            file: "/a".into(),
+            line: 1,
+            project: "firefox".into(),
+            outcome: "unexpected".into(),
+            tries: vec![one(0), one(1)],
+        };
+        let failure = failure(&test).unwrap();
+        assert_eq!(failure.images.actual, Some("/out/1/page-actual.png".into()));
+        assert_eq!((failure.images.baseline, failure.images.diff), (Some("/shots/page-linux.png".into()), None));
+        assert_eq!(failure.project, "firefox");
     }
 
     #[test]

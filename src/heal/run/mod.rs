@@ -353,6 +353,7 @@ impl Work<'_> {
         if undo.promoted {
             self.journal.put_back(&undo.path)?;
             self.promoted.retain(|path| *path != undo.path);
+            self.tried.push(undo.path.display().to_string());
         } else {
             self.journal.write(&undo.path, undo.text.as_bytes())?;
             self.texts.insert(undo.path, undo.text);
@@ -459,7 +460,8 @@ fn written_baseline(message: &str) -> Option<&Path> {
 
 fn missing_baseline(failure: &Failure) -> String {
     let mut reason = "there is no baseline to compare with; a first one is for a person to accept".to_owned();
-    let Some(path) = &failure.images.baseline else { return reason };
+    let named = failure.images.baseline.as_deref().or_else(|| written_baseline(&failure.message));
+    let Some(path) = named else { return reason };
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let Some((stem, platform)) = name.rsplit_once('-') else { return reason };
     let others = ["darwin", "linux", "win32"]

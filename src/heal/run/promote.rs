@@ -18,7 +18,7 @@ impl Work<'_> {
         };
         let root = resolved(&self.options.root, &self.options.root)?;
         let baseline = resolved(baseline, &root)?;
-        if self.promoted.contains(&baseline) {
+        if self.promoted.contains(&baseline) || self.tried.contains(&baseline.display().to_string()) {
             return Ok(Step::End((
                 Verdict::Flaky,
                 "the page differs again from the picture that was just reviewed".to_owned(),
