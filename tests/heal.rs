@@ -203,13 +203,14 @@ fn a_repair_after_which_fewer_tests_run_is_none() {
 
 #[test]
 fn a_repair_that_is_green_only_at_a_second_try_or_by_skipping_is_none() {
-    for (status, word) in [("flaky", "flaky"), ("skipped", "give-up")] {
+    for (status, why) in [("flaky", "only at a later try"), ("skipped", "skipped")] {
         let sandbox = project(SPEC, "'Start'", PAGE);
         sandbox.write(
             "green.json",
             &edited(None, |document| document["suites"][0]["specs"][0]["tests"][0]["status"] = status.into()),
         );
-        ends(&sandbox, &[], word);
+        let document = ends(&sandbox, &[], "give-up");
+        assert!(document["attempts"][0]["reason"].as_str().unwrap().contains(why), "{document:#}");
     }
 }
 

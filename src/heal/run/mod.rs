@@ -429,8 +429,13 @@ fn final_word(diagnosis: &Diagnosis) -> Option<Ended> {
 
 /// Why an edit did not help; none when it did.
 fn unhelpful(undo: &Undo, diagnosis: &Diagnosis) -> Option<String> {
-    let Diagnosis::Failing(failures) = diagnosis else {
-        return (*diagnosis != Diagnosis::Green).then(|| "the run after it did not come to an end".to_owned());
+    let failures = match diagnosis {
+        Diagnosis::Failing(failures) => failures,
+        Diagnosis::Green => return None,
+        Diagnosis::Flaky(_) => return Some("with it the test passes only at a later try".to_owned()),
+        Diagnosis::Environment(reason) | Diagnosis::Compile(reason) => {
+            return Some(format!("the run after it did not come to an end: {}", first_line(reason)));
+        }
     };
     if let Some(new) = failures.iter().find(|failure| !undo.failing.contains(&failure.test)) {
         return Some(format!("`{}` fails now, and did not before", new.test));
