@@ -215,6 +215,16 @@ fn a_repair_that_is_green_only_at_a_second_try_or_by_skipping_is_none() {
 }
 
 #[test]
+fn a_repair_on_a_machine_that_is_too_slow_is_tried_once_more() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    let slow = "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button', { name: 'Start' })\n    - locator resolved to <button>Start</button>\n  - attempting click action\n    - waiting for element to be visible, enabled and stable\n";
+    sandbox.write("slow.json", &report(Some((slow, 3, 53))));
+    let script = sandbox.read("run.sh").replace("sed \"s|", "[ $count = 3 ] && word=slow\nsed \"s|");
+    sandbox.write("run.sh", &script);
+    assert_eq!(ends(&sandbox, &[], "fixed")["testRuns"], 7);
+}
+
+#[test]
 fn a_test_of_several_projects_is_repaired_once_for_all() {
     let sandbox = project(SPEC, "'Start'", PAGE);
     let both = |document: &mut Value| {

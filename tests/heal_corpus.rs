@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -99,10 +100,10 @@ const PACE: &str = "import { test, expect } from '@playwright/test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 for (const name of ['a', 'b', 'c']) {
   test(name, async ({ page }) => {
-    await page.setContent('<button onclick=\"this.textContent = 1\">Start</button>');
+    await page.setContent('<iframe srcdoc=\"<button onclick=this.textContent=1>Start</button>\"></iframe>');
     const began = Date.now();
-    await page.getByRole('button').click();
-    await expect(page.getByRole('button')).toHaveText('1');
+    await page.frameLocator('iframe').getByRole('button').click();
+    await expect(page.frameLocator('iframe').getByRole('button')).toHaveText('1');
     mkdirSync('paces', { recursive: true });
     writeFileSync(`paces/${name}`, String(Date.now() - began));
   });
@@ -178,15 +179,17 @@ impl Model {
     }
 }
 
-/// An adversary: picks anything, accepts everything, edits as it likes.
-struct Adversary;
+/// An adversary: picks the likest first and then the last, accepts everything, edits as it likes.
+#[derive(Default)]
+struct Adversary(AtomicUsize);
 
 impl Advisor for Adversary {
     fn label(&self) -> &'static str {
         "adversary"
     }
     fn pick<'a>(&'a self, about: &'a Trouble) -> BoxFuture<'a, Result<(Pick, f64), LlmError>> {
-        let number = Some(about.candidates.len());
+        let first = self.0.fetch_add(1, Ordering::Relaxed) == 0;
+        let number = Some(if first { 1 } else { about.candidates.len() });
         Box::pin(async move { Ok((Pick { number, same_purpose: true, reason: "trust me".into() }, 0.0)) })
     }
     fn edit<'a>(&'a self, about: &'a Trouble) -> BoxFuture<'a, Result<(Edits, f64), LlmError>> {
@@ -393,10 +396,11 @@ async fn one(case: Case, root: &Path, runner: &Together, model: Model) -> Outcom
     let budget = Budget::new(20, Some(1.0));
     let tier = format!("openai_compatible/m,url={}/v1,prompt=0.25,answer=2", server.url).parse().unwrap();
     let scripted: ModelAdvisor = tiers::open(&tier, &PriceList::default(), &budget, 1.0, &Ids::random()).unwrap();
+    let adversary = Adversary::default();
     let asked: Vec<&dyn Advisor> = match model {
         Model::None => vec![],
         Model::Script => vec![&scripted],
-        Model::Adversary => vec![&Adversary],
+        Model::Adversary => vec![&adversary, &adversary],
     };
     let spent = || budget.spent();
     let hands = Hands {
@@ -513,7 +517,7 @@ fn the_corpus_holds_every_kind_and_the_whole_of_it_is_judged_alike() {
     let names: Vec<&str> = wanted.split(',').collect();
     let chosen: Vec<Case> = cases().into_iter().filter(|case| names.contains(&case.name.as_str())).collect();
     if !chosen.is_empty() {
-        wrong.extend(judge_all(jobs(chosen, Model::Script)));
+        wrong.extend(judge_all([jobs(chosen.clone(), Model::Script), jobs(chosen, Model::Adversary)].concat()));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -219,8 +219,16 @@ fn kind(message: &str, is_assertion: bool, method: &str, last: &Try) -> FailureK
         let missing = has("element(s) not found") || has("<element(s) not found>");
         if missing { FailureKind::Locator } else { FailureKind::AssertionValue }
     } else if find(&WAITING, message).is_some() {
-        let resolved = has("locator resolved to") || has("element is not") || has("intercepts pointer events");
-        if resolved { FailureKind::NotActionable } else { FailureKind::Locator }
+        let refuses =
+            ["lement is not", "intercepts pointer events", "outside of the viewport", "did not find some options"];
+        if refuses.iter().any(|reason| has(reason)) {
+            FailureKind::NotActionable
+        } else if has("locator resolved to") {
+            // It is there, and nothing speaks against it: the time was too short.
+            FailureKind::Timeout
+        } else {
+            FailureKind::Locator
+        }
     } else if has("SyntaxError") || has("Cannot find module") {
         FailureKind::CompileError
     } else if last.status == "timedOut" || has("Timeout") || has("timeout of") {
@@ -311,6 +319,11 @@ mod tests {
                 K::NotActionable,
                 "click",
                 "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button')\n    - locator resolved to <button disabled>Go</button>\n  - attempting click action\n      - element is not enabled",
+            ),
+            (
+                K::Timeout,
+                "click",
+                "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button')\n    - locator resolved to <button>Go</button>\n  - attempting click action\n    - waiting for element to be visible, enabled and stable",
             ),
             (
                 K::Locator,

@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::asserted::Asserted;
+use super::free::is_another;
 use super::spec::{Chain, Fact, FactKind, Facts, Hide, LocatorUse, Spec, SpecError, TestFacts};
 use crate::browser::words;
 
@@ -309,6 +310,15 @@ fn pair(old: &Fact, new: &Fact, title: &str, terms: GuardTerms, verdict: &mut Gu
             verdict.say("expectation-changed", title, message, line);
         }
     }
+    // Green proves nothing here: a neighbour of the target may do what the test checks.
+    if terms.strictness == Strictness::LocatorsOnly
+        && !terms.allow_expectation
+        && !(old.checks_presence() && from.words != to.words)
+        && from.words.len() == to.words.len()
+        && let Some((was, is)) = from.words.iter().zip(&to.words).find(|(was, is)| is_another(was, is))
+    {
+        verdict.say("another-target", title, format!("`{is}` names another thing than `{was}`"), line);
+    }
     let destroys = |locator: &LocatorUse| {
         locator.words.iter().any(|word| words::is_destructive(word, locator.role.as_deref() == Some("link")))
     };
@@ -547,6 +557,13 @@ test.describe('shop', () => {
             "getByRole('button', { name: 'Delete account' })",
         );
         refused("syntax", "toHaveText('42');", "toHaveText('42';");
+    }
+
+    #[test]
+    fn a_neighbour_of_the_target_is_refused_from_a_patch_and_left_to_a_person() {
+        let new = OLD.replacen("getByLabel('Mail')", "getByLabel('Work mail 2')", 1);
+        assert_eq!(with(Strictness::LocatorsOnly, false, &new), ["another-target"]);
+        assert_eq!(with(Strictness::NotWeaker, false, &new), [""; 0]);
     }
 
     #[test]

@@ -327,10 +327,17 @@ impl Work<'_> {
                 Step::End(ended) => return Ok(ended),
                 Step::Again => {}
                 Step::Applied(undo) => {
-                    let seen = match self.look().await? {
+                    let mut seen = match self.look().await? {
                         Ok(seen) => seen,
                         Err(ended) => return Ok(ended),
                     };
+                    if is_slow(&seen.1) {
+                        (self.hands.say)("the element is there, and the time was too short; once more");
+                        seen = match self.look().await? {
+                            Ok(seen) => seen,
+                            Err(ended) => return Ok(ended),
+                        };
+                    }
                     if let Some(reason) = unhelpful(&undo, &seen.1) {
                         // The report of the text before still holds.
                         self.take_back(undo, &reason)?;
@@ -425,6 +432,12 @@ fn final_word(diagnosis: &Diagnosis) -> Option<Ended> {
         Diagnosis::Flaky(tests) => Some((Verdict::Flaky, format!("passes at a later try: {}", tests.join(", ")))),
         Diagnosis::Green | Diagnosis::Failing(_) => None,
     }
+}
+
+/// Whether nothing but the time of a machine under load is to blame: that says nothing of an edit.
+fn is_slow(diagnosis: &Diagnosis) -> bool {
+    matches!(diagnosis, Diagnosis::Failing(failures)
+        if failures.iter().all(|failure| failure.kind == FailureKind::Timeout && failure.locator.is_some()))
 }
 
 /// Why an edit did not help; none when it did.
