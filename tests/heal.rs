@@ -333,6 +333,9 @@ fn journal(sandbox: &Sandbox) -> Option<Value> {
     serde_json::from_str(&std::fs::read_to_string(folder.join("journal.json")).ok()?).ok()
 }
 
+/// Whether it has come.
+type Moment = Box<dyn Fn(&Sandbox) -> bool>;
+
 #[test]
 fn killed_at_any_moment_the_next_start_puts_everything_back() {
     let announced = |sandbox: &Sandbox, count: usize| {
@@ -344,7 +347,6 @@ fn killed_at_any_moment_the_next_start_puts_everything_back() {
     };
     let text = |sandbox: &Sandbox| sandbox.read(FILE);
     // Moments between the runs: while the journal, the copy and the spec are written.
-    type Moment = Box<dyn Fn(&Sandbox) -> bool>;
     let mut moments: Vec<(String, Moment)> = vec![
         ("a journal".into(), Box::new(|sandbox| journal(sandbox).is_some())),
         ("a copy".into(), Box::new(move |sandbox| announced(sandbox, 0))),

@@ -200,7 +200,7 @@ fn a_picture_of_another_size_is_for_a_person_and_no_model_is_asked() {
     let mut larger = Vec::new();
     let mut encoder = png::Encoder::new(&mut larger, 160, 104);
     encoder.set_color(png::ColorType::Rgb);
-    encoder.write_header().unwrap().write_image_data(&[255; 160 * 104 * 3]).unwrap();
+    encoder.write_header().unwrap().write_image_data(&vec![255; 160 * 104 * 3]).unwrap();
     let (sandbox, server) = (visual(&larger), ModelServer::start(&[Reply::Say(ACCEPT)]));
     let document = review(&sandbox, &[&server], &DECLARED, "needs-review");
     assert!(document["reason"].as_str().unwrap().contains("another size"), "{document:#}");

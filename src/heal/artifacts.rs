@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(find(began), None);
         put(dir.path(), "test-results/log-in-starts-chromium/error-context.md");
         assert_eq!(find(began).as_deref(), Some("test-results/log-in-starts-chromium/error-context.md"));
-        assert_eq!(find(began + Duration::from_secs(60)), None);
+        assert_eq!(find(began + Duration::from_mins(1)), None);
         put(dir.path(), "test-results/log-in-leaves-chromium/error-context.md");
         assert_eq!(find(began), None);
     }
