@@ -67,6 +67,12 @@ impl Work<'_> {
         if let Abstained::Expectation(reason) = &abstained {
             return end(Verdict::AppRegressionSuspected, reason);
         }
+        if let Abstained::Ambiguous(reason) = &abstained
+            && failure.kind == FailureKind::Locator
+        {
+            // Two that say the same: whichever a model took, green would not tell whether it is the right one.
+            return end(Verdict::Ambiguous, reason);
+        }
         let Some(advisor) = self.hands.codegen.get(self.tier).copied() else {
             let verdict =
                 if matches!(abstained, Abstained::Ambiguous(_)) { Verdict::Ambiguous } else { Verdict::GiveUp };
