@@ -166,6 +166,120 @@ fn a_locator_of_a_page_object_is_repaired_only_where_that_is_allowed() {
     );
 }
 
+/// A report with these changes.
+fn edited(red: Option<(&str, u32, u32)>, edit: impl FnOnce(&mut Value)) -> String {
+    let mut document: Value = serde_json::from_str(&report(red)).unwrap();
+    edit(&mut document);
+    document.to_string()
+}
+
+const MISSING: (&str, u32, u32) = (
+    "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button', { name: 'Begin' })\n",
+    3,
+    53,
+);
+
+#[test]
+fn a_repair_after_which_fewer_tests_run_is_none() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    let other = |document: &mut Value| {
+        let specs = document["suites"][0]["specs"].as_array_mut().unwrap();
+        let mut other = specs[0].clone();
+        other["title"] = "other".into();
+        other["tests"][0]["status"] = "expected".into();
+        other["tests"][0]["results"] = serde_json::json!([{ "retry": 0, "status": "passed" }]);
+        specs.push(other);
+    };
+    sandbox.write("red.json", &edited(Some(MISSING), other));
+    let document = ends(&sandbox, &[], "give-up");
+    assert!(document["reason"].as_str().unwrap().contains("not the same tests"), "{document:#}");
+    sandbox.write("runs", "");
+    sandbox.write("green.json", &edited(None, other));
+    let mut false_report: Value = serde_json::from_str(&sandbox.read("false.json")).unwrap();
+    other(&mut false_report);
+    sandbox.write("false.json", &false_report.to_string());
+    assert_eq!(ends(&sandbox, &[], "fixed")["proof"]["testsRun"], 2);
+}
+
+#[test]
+fn a_repair_that_is_green_only_at_a_second_try_or_by_skipping_is_none() {
+    for (status, why) in [("flaky", "only at a later try"), ("skipped", "skipped")] {
+        let sandbox = project(SPEC, "'Start'", PAGE);
+        sandbox.write(
+            "green.json",
+            &edited(None, |document| document["suites"][0]["specs"][0]["tests"][0]["status"] = status.into()),
+        );
+        let document = ends(&sandbox, &[], "give-up");
+        assert!(document["attempts"][0]["reason"].as_str().unwrap().contains(why), "{document:#}");
+    }
+}
+
+#[test]
+fn a_repair_on_a_machine_that_is_too_slow_is_tried_once_more() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    let slow = "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button', { name: 'Start' })\n    - locator resolved to <button>Start</button>\n  - attempting click action\n    - waiting for element to be visible, enabled and stable\n";
+    sandbox.write("slow.json", &report(Some((slow, 3, 53))));
+    let script = sandbox.read("run.sh").replace("sed \"s|", "[ $count = 3 ] && word=slow\nsed \"s|");
+    sandbox.write("run.sh", &script);
+    assert_eq!(ends(&sandbox, &[], "fixed")["testRuns"], 7);
+}
+
+#[test]
+fn a_test_of_several_projects_is_repaired_once_for_all() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    let both = |document: &mut Value| {
+        let tests = document["suites"][0]["specs"][0]["tests"].as_array_mut().unwrap();
+        let mut second = tests[0].clone();
+        tests[0]["projectName"] = "chromium".into();
+        second["projectName"] = "firefox".into();
+        tests.push(second);
+    };
+    for name in ["red.json", "green.json", "false.json"] {
+        let mut document: Value = serde_json::from_str(&sandbox.read(name)).unwrap();
+        both(&mut document);
+        sandbox.write(name, &document.to_string());
+    }
+    assert_eq!(ends(&sandbox, &[], "fixed")["proof"]["testsRun"], 2);
+}
+
+#[test]
+fn a_file_that_does_not_compile_or_holds_no_test_is_not_repaired() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    let broken = serde_json::json!({ "suites": [], "errors": [{ "message": "SyntaxError: tests/a.spec.ts: Unexpected token (3:4)" }] });
+    sandbox.write("red.json", &broken.to_string());
+    let document = ends(&sandbox, &[], "give-up");
+    assert!(document["reason"].as_str().unwrap().contains("Unexpected token"), "{document:#}");
+    sandbox.write("red.json", r#"{ "suites": [], "errors": [] }"#);
+    let document = ends(&sandbox, &[], "give-up");
+    assert!(document["reason"].as_str().unwrap().contains("no test was found"), "{document:#}");
+}
+
+#[test]
+fn a_page_that_the_report_does_not_name_is_found_in_the_output_folder() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    let bare = |document: &mut Value| {
+        document["suites"][0]["specs"][0]["tests"][0]["results"][0]["attachments"] = serde_json::json!([]);
+    };
+    sandbox.write("red.json", &edited(Some(MISSING), bare));
+    let document = ends(&sandbox, &[], "give-up");
+    assert!(document["reason"].as_str().unwrap().contains("shows no page"), "{document:#}");
+    let leaves = |folder: &str| {
+        let line =
+            format!("mkdir -p {folder}/a-starts; cp context.md {folder}/a-starts/error-context.md\nmkdir -p shots");
+        let script = sandbox.read("run.sh");
+        let script: Vec<&str> = script.lines().filter(|line| !line.contains("mkdir -p")).collect();
+        sandbox
+            .write("run.sh", &script.join("\n").replacen("echo run >> runs", &format!("echo run >> runs\n{line}"), 1));
+    };
+    leaves("out");
+    ends(&sandbox, &[], "give-up");
+    ends(&sandbox, &["--output-dir", "out"], "fixed");
+    sandbox.write(FILE, SPEC);
+    leaves("test-results");
+    std::fs::remove_dir_all(sandbox.file("out")).unwrap();
+    ends(&sandbox, &[], "fixed");
+}
+
 #[test]
 fn a_command_that_hangs_is_ended() {
     let sandbox = project(SPEC, "'Start'", PAGE);
@@ -213,22 +327,55 @@ fn killed_at_any_run_the_next_start_puts_the_spec_back_byte_for_byte() {
     }
 }
 
+/// The journal of the heal that is under way.
+fn journal(sandbox: &Sandbox) -> Option<Value> {
+    let folder = std::fs::read_dir(sandbox.file(".agent-test/heal")).ok()?.next()?.ok()?.path();
+    serde_json::from_str(&std::fs::read_to_string(folder.join("journal.json")).ok()?).ok()
+}
+
+/// Whether it has come.
+type Moment = Box<dyn Fn(&Sandbox) -> bool>;
+
 #[test]
 fn killed_at_any_moment_the_next_start_puts_everything_back() {
+    let announced = |sandbox: &Sandbox, count: usize| {
+        journal(sandbox).is_some_and(|notes| {
+            notes["files"].as_array().is_some_and(|files| {
+                files.iter().any(|file| file["ours"].as_array().is_some_and(|ours| ours.len() >= count))
+            })
+        })
+    };
+    let text = |sandbox: &Sandbox| sandbox.read(FILE);
     // Moments between the runs: while the journal, the copy and the spec are written.
-    let sandbox = project(SPEC, "'Start'", PAGE);
-    for moment in 0..14_u64 {
-        sandbox.write("runs", "");
+    let mut moments: Vec<(String, Moment)> = vec![
+        ("a journal".into(), Box::new(|sandbox| journal(sandbox).is_some())),
+        ("a copy".into(), Box::new(move |sandbox| announced(sandbox, 0))),
+        ("the repair is announced".into(), Box::new(move |sandbox| announced(sandbox, 1))),
+        ("the repair is written".into(), Box::new(move |sandbox| text(sandbox) != SPEC)),
+        ("the false form is announced".into(), Box::new(move |sandbox| announced(sandbox, 2))),
+        ("the false form is written".into(), Box::new(move |sandbox| text(sandbox).contains("falsified by"))),
+        (
+            "the repair is back".into(),
+            Box::new(move |sandbox| runs(sandbox) >= 6 && !text(sandbox).contains("falsified by")),
+        ),
+        ("the journal is gone".into(), Box::new(|sandbox| runs(sandbox) >= 6 && journal(sandbox).is_none())),
+    ];
+    for count in 1..=6 {
+        moments.push((format!("run {count}"), Box::new(move |sandbox| runs(sandbox) >= count)));
+    }
+    let repaired = SPEC.replace("'Begin'", "'Start'");
+    for (what, has_come) in moments {
+        let sandbox = project(SPEC, "'Start'", PAGE);
         let mut child = start(&sandbox, &[]);
-        until("a run", || runs(&sandbox) >= 2 || child.try_wait().unwrap().is_some());
-        std::thread::sleep(std::time::Duration::from_millis(moment * 3));
+        until(&what, || has_come(&sandbox) || child.try_wait().unwrap().is_some());
         let _ = child.kill();
-        let done = child.wait().unwrap().success();
+        child.wait().unwrap();
+        // Without a journal nothing was begun, or the repair stands.
+        let stands = journal(&sandbox).is_none() && runs(&sandbox) >= 6;
         sandbox.run(&["heal", "--recover"]).exits(0);
-        if done {
-            sandbox.write(FILE, SPEC);
-        }
-        assert_eq!(sandbox.read(FILE), SPEC, "{moment}");
+        assert_eq!(sandbox.read(FILE), if stands { repaired.as_str() } else { SPEC }, "{what}");
+        let left = std::fs::read_dir(sandbox.file(".agent-test/heal")).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "{what}");
     }
 }
 
@@ -375,6 +522,25 @@ fn prices_come_from_a_list_and_tiers_from_a_catalogue() {
 }
 
 #[test]
+fn a_tier_is_left_after_as_many_failures_as_was_said() {
+    let (sandbox, server) = (
+        hard(),
+        ModelServer::start(&[
+            Reply::Say(r#"{"number": null, "same_purpose": false, "reason": "not clear"}"#),
+            Reply::Say(r#"{"number": null, "same_purpose": false, "reason": "still not"}"#),
+            Reply::Pick("Go live"),
+        ]),
+    );
+    let (cheap, strong) = (tier(&server, "free"), tier(&server, "free").replace("/m,", "/strong,"));
+    let options = ["--codegen-tier", &cheap, "--codegen-tier", &strong, "--escalate-after", "2"];
+    let document = ends(&sandbox, &options, "fixed");
+    let tiers: Vec<&str> =
+        document["attempts"].as_array().unwrap().iter().map(|attempt| attempt["tier"].as_str().unwrap()).collect();
+    let asked: Vec<&&str> = tiers.iter().filter(|tier| **tier != "free").collect();
+    assert_eq!(asked, [&"openai_compatible/m", &"openai_compatible/m", &"openai_compatible/strong"]);
+}
+
+#[test]
 fn a_model_that_does_not_answer_ends_in_giving_up_with_everything_back() {
     for reply in [Reply::Status(400), Reply::Say("no JSON at all")] {
         let (sandbox, server) = (hard(), ModelServer::start(&[reply]));
@@ -456,15 +622,7 @@ fn the_guard_alone_judges_two_files_and_a_git_range() {
     assert_eq!((&passed["passed"], &passed["files"][0]["verdict"]["locatorsChanged"]), (&true.into(), &1.into()));
     let refused = sandbox.run(&["heal", "--check", "old.ts", "weaker.ts", "--json"]).exits(1).json();
     assert_eq!(refused["files"][0]["verdict"]["findings"][0]["rule"], "assertion-changed", "{refused:#}");
-    let git = |arguments: &[&str]| {
-        let done = std::process::Command::new("git")
-            .current_dir(sandbox.path())
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
-            .args(arguments)
-            .output()
-            .unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    };
+    let git = |arguments: &[&str]| git(&sandbox, arguments);
     git(&["init", "-q", "-b", "main"]);
     sandbox.write(FILE, SPEC);
     git(&["add", "."]);
@@ -476,6 +634,68 @@ fn the_guard_alone_judges_two_files_and_a_git_range() {
     assert_eq!(refused["files"][0]["verdict"]["findings"][0]["rule"], "skip");
     sandbox.run(&["heal", "--check", "--base", "nonsense"]).exits(2);
     sandbox.run(&["heal", "--check", "old.ts"]).exits(2);
+}
+
+/// A repository with a page object that a test asserts.
+fn page_object() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "tests/cart.spec.ts",
+        "import { test, expect } from './fixtures';\ntest('saves', async ({ cart }) => {\n  await cart.save();\n  await expect(cart.message).toBeVisible();\n  await expect(cart.error).toBeHidden();\n});\n",
+    );
+    sandbox.write(
+        "pages/cart.ts",
+        "import type { Page } from '@playwright/test';\nexport class Cart {\n  constructor(readonly page: Page) {}\n  readonly message = this.page.getByText('Saved');\n  readonly error = this.page.getByRole('alert');\n  async save() { await this.page.getByRole('button', { name: 'Save' }).click(); }\n}\n",
+    );
+    git(&sandbox, &["init", "-q", "-b", "main"]);
+    git(&sandbox, &["add", "."]);
+    git(&sandbox, &["commit", "-qm", "one"]);
+    sandbox
+}
+
+fn git(sandbox: &Sandbox, arguments: &[&str]) {
+    let done = std::process::Command::new("git")
+        .current_dir(sandbox.path())
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn the_guard_sees_a_locator_of_a_page_object_that_a_test_only_asks_to_be_there() {
+    let sandbox = page_object();
+    let object = sandbox.read("pages/cart.ts");
+    for (from, to, rule) in [
+        ("getByText('Saved')", "getByText('Failed')", "expectation-changed"),
+        ("getByRole('alert')", "getByTestId('nothing')", "negative-assertion"),
+        (".click();", ".click({ force: true });", "force"),
+    ] {
+        sandbox.write("pages/cart.ts", &object.replace(from, to));
+        let refused = sandbox.run(&["heal", "--check", "--base", "main", "--json"]).exits(1).json();
+        assert_eq!(refused["files"][0]["file"], "pages/cart.ts", "{refused:#}");
+        assert_eq!(refused["files"][0]["verdict"]["findings"][0]["rule"], rule, "{refused:#}");
+    }
+    // Two files alone, in the same repository.
+    sandbox.write("old.ts", &object);
+    sandbox.write("pages/cart.ts", &object.replace("'Saved'", "'Failed'"));
+    sandbox.run(&["heal", "--check", "old.ts", "pages/cart.ts"]).exits(1);
+    sandbox.run(&["heal", "--check", "old.ts", "pages/cart.ts", "--allow-expectation"]).exits(0);
+    sandbox.write("pages/cart.ts", &object.replace("name: 'Save'", "name: 'Store'"));
+    sandbox.run(&["heal", "--check", "old.ts", "pages/cart.ts"]).exits(0);
+    sandbox.run(&["heal", "--check", "--base", "main"]).exits(0);
+}
+
+#[test]
+fn a_renamed_test_file_is_compared_with_what_it_was() {
+    let sandbox = page_object();
+    git(&sandbox, &["mv", "tests/cart.spec.ts", "tests/basket.spec.ts"]);
+    sandbox.run(&["heal", "--check", "--base", "main"]).exits(0);
+    let text = sandbox.read("tests/basket.spec.ts");
+    sandbox.write("tests/basket.spec.ts", &text.replace("  await expect(cart.error).toBeHidden();\n", ""));
+    let refused = sandbox.run(&["heal", "--check", "--base", "main", "--json"]).exits(1).json();
+    assert_eq!(refused["files"][0]["verdict"]["findings"][0]["rule"], "assertion-removed", "{refused:#}");
 }
 
 #[test]
@@ -496,15 +716,7 @@ fn the_example_script_heals_after_a_generator_and_refuses_what_is_weaker() {
         command.env("TEST_COMMAND", "sh run.sh").env("BASE", base).env("AGENT_TEST_PROJECT_DIR", sandbox.path());
         command.output().unwrap().into()
     };
-    let git = |arguments: &[&str]| {
-        let done = std::process::Command::new("git")
-            .current_dir(sandbox.path())
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
-            .args(arguments)
-            .output()
-            .unwrap();
-        assert!(done.status.success());
-    };
+    let git = |arguments: &[&str]| git(&sandbox, arguments);
     git(&["init", "-q", "-b", "main"]);
     git(&["add", "."]);
     git(&["commit", "-qm", "one"]);

@@ -1,9 +1,12 @@
 //! A corpus of small specs that fail, each for a known cause, with real Playwright and Chromium: what is repaired, and what must
 //! not be. The loop of every spec is the real one; only its runs of Playwright are made together, one command for all specs that
-//! wait. `cargo test` plays a sample; `make bench-heal` the whole, and prints the table of the README.
+//! wait, in one browser. `cargo test` plays a sample; `make bench-heal` the whole, and prints the table of the README.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -54,6 +57,65 @@ impl TestRunner for Together {
 /// What Playwright said of each file when it failed first, with the locators that it suggests (`aka …`).
 type Suggested = Arc<Mutex<HashMap<PathBuf, String>>>;
 
+/// One browser for all workers of all runs: a worker ends with its first red test, and a browser of its own would with it.
+struct SharedBrowser {
+    server: Child,
+    address: String,
+}
+
+const SERVER: &str = "const { chromium } = require('playwright-core');
+chromium.launchServer({ executablePath: process.argv[1], host: '127.0.0.1' }).then((server) => {
+  console.log(server.wsEndpoint());
+  process.stdin.on('end', () => server.close()).resume();
+});";
+
+impl SharedBrowser {
+    fn start(root: &Path, chrome: &Path) -> Self {
+        let mut command = std::process::Command::new("node");
+        command.arg("-e").arg(SERVER).arg(chrome).current_dir(root);
+        let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("node starts");
+        let mut address = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        assert!(address.starts_with("ws://"), "the browser does not start: {address}");
+        Self { server, address: address.trim().to_owned() }
+    }
+}
+
+impl Drop for SharedBrowser {
+    fn drop(&mut self) {
+        // It ends with its input, so also when this process is killed.
+        drop(self.server.stdin.take());
+        let _ = self.server.wait();
+    }
+}
+
+/// How long a locator is waited for follows from how fast this machine is now: most of the time of a red test is this.
+const CONFIG: &str = "import { defineConfig } from '@playwright/test';
+import { existsSync, readFileSync } from 'node:fs';
+const pace = existsSync(`${__dirname}/pace`) ? Number(readFileSync(`${__dirname}/pace`, 'utf8')) : 15000;
+export default defineConfig({ testDir: 'tests', fullyParallel: true, timeout: 90000, expect: { timeout: pace }, reporter: 'line',
+  use: { actionTimeout: pace, viewport: { width: 400, height: 300 }, connectOptions: { wsEndpoint: '@ADDRESS@' } } });
+";
+const PACE: &str = "import { test, expect } from '@playwright/test';
+import { mkdirSync, writeFileSync } from 'node:fs';
+for (const name of ['a', 'b', 'c']) {
+  test(name, async ({ page }) => {
+    await page.setContent('<iframe srcdoc=\"<button onclick=this.textContent=1>Start</button>\"></iframe>');
+    const began = Date.now();
+    await page.frameLocator('iframe').getByRole('button').click();
+    await expect(page.frameLocator('iframe').getByRole('button')).toHaveText('1');
+    mkdirSync('paces', { recursive: true });
+    writeFileSync(`paces/${name}`, String(Date.now() - began));
+  });
+}
+";
+
+/// A command of Playwright; without `npx`, which takes longer to start than a test to run.
+fn playwright(options: &[&str]) -> Vec<String> {
+    let command = ["node", "node_modules/@playwright/test/cli.js", "test"];
+    command.iter().chain(options).map(|word| (*word).to_owned()).collect()
+}
+
 async fn coordinate(
     directory: PathBuf,
     mut active: usize,
@@ -72,8 +134,7 @@ async fn coordinate(
             continue;
         }
         let began = Instant::now();
-        let mut words: Vec<String> =
-            ["npx", "--no-install", "playwright", "test", "--workers=2"].map(str::to_owned).to_vec();
+        let mut words = playwright(&["--workers=4"]);
         // A name is a pattern to Playwright.
         words.extend(
             waiting
@@ -82,7 +143,9 @@ async fn coordinate(
         );
         let command = TestCommand::new(words, directory.clone(), Duration::from_mins(15)).unwrap();
         let run = command.run(&directory).await;
-        rounds.lock().unwrap().push((waiting.len(), began.elapsed().as_secs_f64()));
+        let seconds = began.elapsed().as_secs_f64();
+        println!("run {}: {} specs, {seconds:.0} s", rounds.lock().unwrap().len() + 1, waiting.len());
+        rounds.lock().unwrap().push((waiting.len(), seconds));
         for test in run.iter().flat_map(|run| &run.report).flat_map(|report| &report.tests) {
             let messages = test.tries.iter().flat_map(|one| &one.errors).map(|error| error.message.clone());
             suggested
@@ -116,15 +179,17 @@ impl Model {
     }
 }
 
-/// An adversary: picks anything, accepts everything, edits as it likes.
-struct Adversary;
+/// An adversary: picks the likest first and then the last, accepts everything, edits as it likes.
+#[derive(Default)]
+struct Adversary(AtomicUsize);
 
 impl Advisor for Adversary {
     fn label(&self) -> &'static str {
         "adversary"
     }
     fn pick<'a>(&'a self, about: &'a Trouble) -> BoxFuture<'a, Result<(Pick, f64), LlmError>> {
-        let number = Some(about.candidates.len());
+        let first = self.0.fetch_add(1, Ordering::Relaxed) == 0;
+        let number = Some(if first { 1 } else { about.candidates.len() });
         Box::pin(async move { Ok((Pick { number, same_purpose: true, reason: "trust me".into() }, 0.0)) })
     }
     fn edit<'a>(&'a self, about: &'a Trouble) -> BoxFuture<'a, Result<(Edits, f64), LlmError>> {
@@ -244,13 +309,9 @@ async fn play_async(chosen: Vec<(Case, Model)>) -> Played {
     let app = application(pages, old.clone());
     tokio::spawn(async move { axum::serve(listener, app).await });
     let chrome = find_browser(None).expect("a browser");
-    sandbox.write(
-        "playwright.config.ts",
-        &format!(
-            "import {{ defineConfig }} from '@playwright/test';\nexport default defineConfig({{ testDir: 'tests', fullyParallel: true, timeout: 20000, expect: {{ timeout: 1500 }}, reporter: 'line',\n  use: {{ actionTimeout: 1500, viewport: {{ width: 400, height: 300 }}, launchOptions: {{ executablePath: '{}' }} }} }});\n",
-            chrome.display()
-        ),
-    );
+    let browser = SharedBrowser::start(&root, &chrome);
+    sandbox.write("playwright.config.ts", &CONFIG.replace("@ADDRESS@", &browser.address));
+    sandbox.write("tests/pace.spec.ts", PACE);
     for (case, _) in &chosen {
         let address = if case.after == "down" { format!("http://{nobody}/") } else { format!("{base}/{}", case.name) };
         sandbox.write(&format!("tests/{}.spec.ts", case.name), &case.spec(&address));
@@ -258,17 +319,19 @@ async fn play_async(chosen: Vec<(Case, Model)>) -> Played {
             sandbox.write(&format!("pages/{}.ts", case.name), object);
         }
     }
-    // The baselines, from the pages as they were.
-    let visual: Vec<&Case> =
-        chosen.iter().map(|(case, _)| case).filter(|case| case.kind == Kind::Visual && case.baseline).collect();
-    if !visual.is_empty() {
-        *old.lock().unwrap() = true;
-        let mut words = vec!["npx".to_owned(), "--no-install".to_owned(), "playwright".to_owned(), "test".to_owned()];
-        words.extend(visual.iter().map(|case| format!("{}\\.spec\\.ts$", case.name)));
-        let command = TestCommand::new(words, root.clone(), Duration::from_mins(5)).unwrap();
-        command.run(&root).await.unwrap();
-        *old.lock().unwrap() = false;
-    }
+    // The baselines, from the pages as they were; and how long a click takes here and now.
+    let visual = chosen.iter().map(|(case, _)| case).filter(|case| case.kind == Kind::Visual && case.baseline);
+    let mut words = playwright(&["--workers=3", "pace\\.spec\\.ts$"]);
+    words.extend(visual.map(|case| format!("{}\\.spec\\.ts$", case.name)));
+    *old.lock().unwrap() = true;
+    let command = TestCommand::new(words, root.clone(), Duration::from_mins(5)).unwrap();
+    command.run(&root).await.unwrap();
+    *old.lock().unwrap() = false;
+    let paces = std::fs::read_dir(root.join("paces")).unwrap();
+    let pace = paces.map(|pace| std::fs::read_to_string(pace.unwrap().path()).unwrap().parse::<u32>().unwrap()).max();
+    let pace = (3 * pace.unwrap()).clamp(1000, 15000);
+    println!("a locator is waited for {pace} ms");
+    sandbox.write("pace", &pace.to_string());
     let (ask, inbox) = mpsc::unbounded_channel();
     let rounds = Arc::<Mutex<Vec<(usize, f64)>>>::default();
     let suggested = Suggested::default();
@@ -333,14 +396,22 @@ async fn one(case: Case, root: &Path, runner: &Together, model: Model) -> Outcom
     let budget = Budget::new(20, Some(1.0));
     let tier = format!("openai_compatible/m,url={}/v1,prompt=0.25,answer=2", server.url).parse().unwrap();
     let scripted: ModelAdvisor = tiers::open(&tier, &PriceList::default(), &budget, 1.0, &Ids::random()).unwrap();
+    let adversary = Adversary::default();
     let asked: Vec<&dyn Advisor> = match model {
         Model::None => vec![],
         Model::Script => vec![&scripted],
-        Model::Adversary => vec![&Adversary],
+        Model::Adversary => vec![&adversary, &adversary],
     };
     let spent = || budget.spent();
-    let hands =
-        Hands { runner, codegen: asked.clone(), observe: asked, spent: &spent, say: &|_| {}, ids: Ids::random() };
+    let hands = Hands {
+        runner,
+        refresh: None,
+        codegen: asked.clone(),
+        observe: asked,
+        spent: &spent,
+        say: &|_| {},
+        ids: Ids::random(),
+    };
     let result = heal(&options, &hands).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
     tokio::task::spawn_blocking(move || drop(server)).await.unwrap();
     let text = std::fs::read_to_string(&file).unwrap();
@@ -353,8 +424,8 @@ async fn one(case: Case, root: &Path, runner: &Together, model: Model) -> Outcom
 /// Cases, those to be repaired, repaired, falsely repaired, and the verdicts.
 type Row = (usize, usize, usize, usize, BTreeMap<&'static str, usize>);
 
-/// Checks what must hold whoever is asked, and prints the table.
-fn judge(model: Model, played: &Played) {
+/// Checks what must hold whoever is asked, and prints the table; what does not hold.
+fn judge(model: Model, played: &Played) -> Vec<String> {
     let (name, free_only) = (model.word(), model == Model::None);
     let outcomes = || played.outcomes.iter().filter(|outcome| outcome.model == model);
     let mut rows: BTreeMap<Kind, Row> = BTreeMap::new();
@@ -367,10 +438,11 @@ fn judge(model: Model, played: &Played) {
         row.2 += usize::from(should && outcome.is_right());
         row.3 += usize::from(outcome.is_false());
         *row.4.entry(outcome.result.verdict.word()).or_default() += 1;
-        let must = !(free_only && matches!(outcome.case.should, Should::FixByModel(_) | Should::Promote));
+        // What only a model can know, and an adversary will not say.
+        let must = model == Model::Script || !matches!(outcome.case.should, Should::FixByModel(_) | Should::Promote);
         if outcome.is_false()
-            || (must && should && name != "adversary" && !outcome.is_right())
-            || outcome.case.verdict.is_some_and(|verdict| name == "free" && verdict != outcome.result.verdict)
+            || (must && should && !outcome.is_right())
+            || outcome.case.verdict.is_some_and(|verdict| free_only && verdict != outcome.result.verdict)
         {
             wrong.push(format!(
                 "{}: {} ({})\n{}",
@@ -407,19 +479,17 @@ fn judge(model: Model, played: &Played) {
             "Playwright's own suggestions: of {drifted} drifted cases, a locator for {suggests}, and the right one alone for {right}"
         );
     }
-    assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n"));
+    wrong
 }
 
-/// Plays these and judges each model.
-fn judge_all(chosen: Vec<(Case, Model)>) {
+/// Plays these and judges each model; what must not be so.
+fn judge_all(chosen: Vec<(Case, Model)>) -> Vec<String> {
     let models: Vec<Model> = [Model::None, Model::Script, Model::Adversary]
         .into_iter()
         .filter(|model| chosen.iter().any(|(_, used)| used == model))
         .collect();
     let played = play(chosen);
-    for model in models {
-        judge(model, &played);
-    }
+    models.into_iter().flat_map(|model| judge(model, &played)).collect()
 }
 
 #[test]
@@ -433,19 +503,32 @@ fn the_corpus_holds_every_kind_and_the_whole_of_it_is_judged_alike() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), all.len());
-    // `all`, `sample`, or the word of one model. It takes minutes, so `make bench-heal` asks for it.
+    // It takes minutes, so `make bench-heal` asks for it: `free`, `models`, both by `all`, or names of cases with commas.
     let Ok(wanted) = std::env::var("AGENT_TEST_CORPUS") else { return };
-    if wanted == "sample" {
-        let sample = all.into_iter().filter(|case| case.sample).collect();
-        return judge_all(jobs(sample, Model::None));
+    let mut wrong = Vec::new();
+    if wanted == "all" || wanted == "free" {
+        wrong.extend(judge_all(jobs(cases(), Model::None)));
     }
-    let of = |model: Model| {
-        // Where the free tier is sure, no model is asked.
-        let some = cases()
-            .into_iter()
-            .filter(|case| model == Model::None || !matches!(case.should, Should::Fix(_)) || case.hard_sample)
-            .collect();
-        if wanted == "all" || wanted == model.word() { jobs(some, model) } else { Vec::new() }
-    };
-    judge_all([of(Model::None), of(Model::Script), of(Model::Adversary)].concat());
+    if wanted == "all" || wanted == "models" {
+        // Where the free tier is sure, no model is asked: the same run once more.
+        let left = || cases().into_iter().filter(|case| !matches!(case.should, Should::Fix(_))).collect();
+        wrong.extend(judge_all([jobs(left(), Model::Script), jobs(left(), Model::Adversary)].concat()));
+    }
+    let names: Vec<&str> = wanted.split(',').collect();
+    let chosen: Vec<Case> = cases().into_iter().filter(|case| names.contains(&case.name.as_str())).collect();
+    if !chosen.is_empty() {
+        wrong.extend(judge_all([jobs(chosen.clone(), Model::Script), jobs(chosen, Model::Adversary)].concat()));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_sample_of_the_corpus_ends_as_each_kind_must() {
+    // One of each kind; where the free tier is sure, no model is asked.
+    let sample =
+        ["begin-start", "object", "model-publish", "wrong-total", "flaky-button", "badge", "down", "injected-name"];
+    let chosen: Vec<Case> = cases().into_iter().filter(|case| sample.contains(&case.name.as_str())).collect();
+    assert_eq!(chosen.len(), sample.len());
+    let wrong = judge_all(jobs(chosen, Model::Script));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -194,3 +194,87 @@ fn three_images_alone_are_reviewed() {
     );
     sandbox.run(&["vrt", "review", BASELINE, "run.sh"]).exits(2);
 }
+
+#[test]
+fn a_picture_of_another_size_is_for_a_person_and_no_model_is_asked() {
+    let mut larger = Vec::new();
+    let mut encoder = png::Encoder::new(&mut larger, 160, 104);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header().unwrap().write_image_data(&vec![255; 160 * 104 * 3]).unwrap();
+    let (sandbox, server) = (visual(&larger), ModelServer::start(&[Reply::Say(ACCEPT)]));
+    let document = review(&sandbox, &[&server], &DECLARED, "needs-review");
+    assert!(document["reason"].as_str().unwrap().contains("another size"), "{document:#}");
+    assert_eq!(server.calls(), 0);
+}
+
+#[test]
+fn a_reviewer_that_talks_nonsense_leaves_it_to_a_person_and_is_told_what_was_declared() {
+    let sandbox = visual(&picture([255, 0, 0], true));
+    let server = ModelServer::start(&[Reply::Say("I cannot say.")]);
+    review(&sandbox, &[&server], &DECLARED, "needs-review");
+    let told =
+        |server: &ModelServer| server.asked()[0].body.pointer("/messages/1/content").cloned().unwrap().to_string();
+    assert!(told(&server).contains("The badge turns red"), "{}", told(&server));
+    let server = ModelServer::start(&[Reply::Say(ACCEPT)]);
+    review(&sandbox, &[&server], &[], "needs-review");
+    assert!(told(&server).contains("No change was declared."));
+}
+
+#[test]
+fn a_promotion_after_which_the_page_differs_again_is_undone_and_not_reviewed_again() {
+    let sandbox = visual(&picture([255, 0, 0], true));
+    sandbox.write("red_runs", "1 2 3 4 5 6 7 8 9");
+    let server = ModelServer::start(&[Reply::Say(ACCEPT)]);
+    review(&sandbox, &[&server], &DECLARED, "flaky");
+    assert_eq!(server.calls(), 1);
+}
+
+#[test]
+fn an_update_command_is_held_to_the_review() {
+    let with = |command: &str, word: &str| -> (Sandbox, Value) {
+        let sandbox = visual(&picture([255, 0, 0], true));
+        std::fs::write(sandbox.file("tests/a.spec.ts-snapshots/other-linux.png"), picture([0, 0, 9], true)).unwrap();
+        std::fs::write(sandbox.file("wrong.png"), picture([255, 0, 0], false)).unwrap();
+        let server = ModelServer::start(&[Reply::Say(ACCEPT)]);
+        let tiers = tiers(&[&server]);
+        let options = [&[&tiers[0], &tiers[1], "--update-snapshots-command", command][..], &DECLARED].concat();
+        let document = heal(&sandbox, &options).json();
+        assert_eq!(document["verdict"], word, "{document:#}");
+        assert_eq!(
+            bytes(&sandbox, "tests/a.spec.ts-snapshots/other-linux.png"),
+            picture([0, 0, 9], true),
+            "an image that nobody reviewed is as it was"
+        );
+        (sandbox, document)
+    };
+    let folder = "tests/a.spec.ts-snapshots";
+    let (sandbox, _) = with(
+        &format!("cp actual.png {BASELINE}; cp wrong.png {folder}/other-linux.png; cp wrong.png {folder}/new.png"),
+        "fixed",
+    );
+    assert_eq!(bytes(&sandbox, BASELINE), bytes(&sandbox, "actual.png"));
+    assert!(!sandbox.file("tests/a.spec.ts-snapshots/new.png").exists());
+    for (command, why) in
+        [(format!("cp wrong.png {BASELINE}"), "another picture"), ("true".to_owned(), "left the baseline as it was")]
+    {
+        let (sandbox, document) = with(&command, "needs-review");
+        assert!(document["reason"].as_str().unwrap().contains(why), "{document:#}");
+        assert_eq!(bytes(&sandbox, BASELINE), picture([0, 0, 255], true));
+    }
+}
+
+#[test]
+fn a_first_baseline_in_a_folder_of_its_own_goes_again_and_those_of_other_platforms_are_named() {
+    let sandbox = project(SPEC, "never", PAGE);
+    sandbox.write("shots/page-darwin.png", "other");
+    sandbox.write(
+        "red.json",
+        &report(Some(("Error: A snapshot doesn't exist at @ROOT@/shots/page-linux.png, writing actual.", 4, 9))),
+    );
+    let script = sandbox.read("run.sh").replace("word=green\n", "word=green\necho new > shots/page-linux.png\n");
+    sandbox.write("run.sh", &script);
+    let document = heal(&sandbox, &[]).exits(1).json();
+    assert_eq!(document["verdict"], "needs-review", "{document:#}");
+    assert!(document["reason"].as_str().unwrap().contains("there is one for darwin"), "{document:#}");
+    assert!(!sandbox.file("shots/page-linux.png").exists() && sandbox.file("shots/page-darwin.png").exists());
+}

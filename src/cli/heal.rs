@@ -10,8 +10,9 @@ use super::{Context, block_on};
 use crate::exit::{Exit, Failure};
 use crate::heal::HealError;
 use crate::heal::advisor::{Advisor, ModelAdvisor};
+use crate::heal::artifacts::usual_folders;
 use crate::heal::batch::heal_all;
-use crate::heal::command::TestCommand;
+use crate::heal::command::{TestCommand, TestRunner};
 use crate::heal::gate::{Checked, check_files, check_range};
 use crate::heal::git;
 use crate::heal::guard::{GuardTerms, Strictness};
@@ -66,6 +67,14 @@ pub(crate) struct Args {
     /// Other files that may be written too (page objects)
     #[arg(long, value_name = "FILE")]
     also: Vec<PathBuf>,
+    /// Where Playwright leaves a failing test's page, if the report does not name it (usually it does) [default:
+    /// test-results and e2e-results here and above]
+    #[arg(long, value_name = "FOLDER")]
+    output_dir: Option<PathBuf>,
+    /// Refresh an accepted baseline by this line for the shell, in place of writing the reviewed bytes; what it writes must
+    /// show the reviewed picture, and every other image beside it is put back
+    #[arg(long, value_name = "COMMAND")]
+    update_snapshots_command: Option<String>,
     /// Show the repair and put everything back
     #[arg(long)]
     dry_run: bool,
@@ -272,6 +281,11 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             .hinted("write `{file}` where the test file stands in the command"));
     }
     let command = TestCommand::new(args.command.clone(), directory.clone(), Duration::from_secs(args.bounds.timeout))?;
+    let refresh = args
+        .update_snapshots_command
+        .as_deref()
+        .map(|line| TestCommand::refreshing(line, directory.clone(), Duration::from_secs(args.bounds.timeout)))
+        .transpose()?;
     let tiers = args.models.tiers()?;
     let guardrail: Vec<String> =
         args.bounds.guardrail.iter().map(|path| read_to_string(path)).collect::<Result<_, _>>()?;
@@ -286,6 +300,10 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         guardrail: guardrail.join("\n\n---\n\n"),
         review: args.review.terms(&directory),
         dry_run: args.dry_run,
+        output: args
+            .output_dir
+            .as_ref()
+            .map_or_else(|| usual_folders(&directory, &root), |folder| vec![directory.join(folder)]),
         ..HealOptions::new(file, root.clone())
     };
     let all = args.all;
@@ -296,8 +314,9 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             args.models.total_budget_usd.filter(|_| all),
             args.models.budget_usd,
             |file, usd| {
-                let (options, tiers, command, ui) = (options(file), &tiers, &command, &context.ui);
-                Box::pin(async move { one(&options, tiers, usd, command, ui).await })
+                let (options, tiers, ui) = (options(file), &tiers, &context.ui);
+                let commands = (&command, refresh.as_ref());
+                Box::pin(async move { one(&options, tiers, usd, commands, ui).await })
             },
         );
         tokio::select! {
@@ -340,7 +359,7 @@ async fn one(
     options: &HealOptions,
     tiers: &Tiers,
     usd: f64,
-    command: &TestCommand,
+    (command, refresh): (&TestCommand, Option<&TestCommand>),
     ui: &Ui,
 ) -> Result<HealResult, HealError> {
     let opened = tiers.open(usd)?;
@@ -348,6 +367,7 @@ async fn one(
     let say = |text: &str| ui.note(text);
     let hands = Hands {
         runner: command,
+        refresh: refresh.map(|command| command as &dyn TestRunner),
         codegen: opened.codegen.iter().map(|model| model as &dyn Advisor).collect(),
         observe: opened.observe.iter().map(|model| model as &dyn Advisor).collect(),
         spent: &spent,

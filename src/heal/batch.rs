@@ -39,3 +39,47 @@ pub async fn heal_all<'a>(
     }
     Ok(batch)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::ModelUse;
+
+    async fn batch(total_usd: Option<f64>) -> BatchResult {
+        let files = vec!["a.spec.ts".into(), "b.spec.ts".into()];
+        heal_all(files, total_usd, 0.5, |file, usd| {
+            Box::pin(async move {
+                assert!(usd <= 0.5 && usd <= total_usd.unwrap_or(f64::MAX));
+                Ok(HealResult {
+                    verdict: Verdict::Fixed,
+                    reason: String::new(),
+                    file,
+                    attempts: vec![],
+                    reviews: vec![],
+                    diff: String::new(),
+                    promoted: vec![],
+                    proof: None,
+                    test_runs: 1,
+                    model: ModelUse { cost_usd: Some(0.3), ..ModelUse::default() },
+                    duration_ms: 1,
+                })
+            })
+        })
+        .await
+        .unwrap()
+    }
+
+    #[tokio::test]
+    async fn without_a_budget_of_the_batch_every_file_is_healed() {
+        let batch = batch(None).await;
+        assert_eq!((batch.fixed, batch.entries.iter().filter(|entry| entry.skipped).count()), (2, 0));
+        assert!((batch.total_cost_usd - 0.6).abs() < 1e-9);
+    }
+
+    #[tokio::test]
+    async fn what_is_left_when_the_budget_is_spent_is_skipped() {
+        let batch = batch(Some(0.2)).await;
+        assert_eq!(batch.fixed, 1);
+        assert!(batch.entries[1].skipped && batch.entries[1].result.is_none());
+    }
+}

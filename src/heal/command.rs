@@ -68,6 +68,18 @@ impl TestCommand {
         Ok(Self { words, directory, limit })
     }
 
+    /// A line for the shell that may update snapshots: what it writes is held to a review.
+    ///
+    /// # Errors
+    /// [`HealError::Command`] for an empty line.
+    pub fn refreshing(line: &str, directory: PathBuf, limit: Duration) -> Result<Self, HealError> {
+        if line.trim().is_empty() {
+            return Err(HealError::Command("the update command is empty".to_owned()));
+        }
+        // A blank at its end makes it a line in any case.
+        Ok(Self { words: vec![format!("{line} ")], directory, limit })
+    }
+
     fn command(&self, file: &Path) -> Command {
         let shown = file.strip_prefix(&self.directory).unwrap_or(file).to_string_lossy().into_owned();
         let mut command = match self.words.as_slice() {

@@ -219,8 +219,16 @@ fn kind(message: &str, is_assertion: bool, method: &str, last: &Try) -> FailureK
         let missing = has("element(s) not found") || has("<element(s) not found>");
         if missing { FailureKind::Locator } else { FailureKind::AssertionValue }
     } else if find(&WAITING, message).is_some() {
-        let resolved = has("locator resolved to") || has("element is not") || has("intercepts pointer events");
-        if resolved { FailureKind::NotActionable } else { FailureKind::Locator }
+        let refuses =
+            ["lement is not", "intercepts pointer events", "outside of the viewport", "did not find some options"];
+        if refuses.iter().any(|reason| has(reason)) {
+            FailureKind::NotActionable
+        } else if has("locator resolved to") {
+            // It is there, and nothing speaks against it: the time was too short.
+            FailureKind::Timeout
+        } else {
+            FailureKind::Locator
+        }
     } else if has("SyntaxError") || has("Cannot find module") {
         FailureKind::CompileError
     } else if last.status == "timedOut" || has("Timeout") || has("timeout of") {
@@ -274,6 +282,7 @@ impl Failure {
 
 #[cfg(test)]
 mod tests {
+    use super::super::report::Attachment;
     use super::*;
 
     fn of(message: &str) -> Failure {
@@ -312,6 +321,11 @@ mod tests {
                 "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button')\n    - locator resolved to <button disabled>Go</button>\n  - attempting click action\n      - element is not enabled",
             ),
             (
+                K::Timeout,
+                "click",
+                "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button')\n    - locator resolved to <button>Go</button>\n  - attempting click action\n    - waiting for element to be visible, enabled and stable",
+            ),
+            (
                 K::Locator,
                 "toBeVisible",
                 "Error: expect(locator).toBeVisible() failed\n\nLocator: getByText('x')\nExpected: visible\nTimeout: 1000ms\nError: element(s) not found\n",
@@ -332,6 +346,11 @@ mod tests {
                 "toHaveScreenshot",
                 "Error: expect(page).toHaveScreenshot(expected) failed\n\n  120 pixels (ratio 0.01 of all image pixels) are different.",
             ),
+            (
+                K::UnstablePage,
+                "toHaveScreenshot",
+                "Error: expect(page).toHaveScreenshot(expected) failed\n\n  Failed to take two consecutive stable screenshots.",
+            ),
             (K::Environment, "goto", "Error: page.goto: net::ERR_CONNECTION_REFUSED at http://127.0.0.1:1/"),
             (K::Timeout, "", "Test timeout of 30000ms exceeded."),
             (
@@ -344,6 +363,31 @@ mod tests {
             let failure = of(message);
             assert_eq!((failure.kind, failure.method.as_str()), (kind, method), "{message}");
         }
+    }
+
+    #[test]
+    fn the_images_are_those_of_one_try_of_one_test() {
+        let shot = |name: &str, path: &str| Attachment { name: name.into(), path: path.into() };
+        let one = |number: u32| Try {
+            status: "failed".into(),
+            errors: vec![],
+            attachments: vec![
+                shot("page-expected.png", "/shots/page-linux.png"),
+                shot("page-actual.png", &format!("/out/{number}/page-actual.png")),
+            ],
+        };
+        let test = TestResult {
+            title: "t".into(),
+            file: "/a".into(),
+            line: 1,
+            project: "firefox".into(),
+            outcome: "unexpected".into(),
+            tries: vec![one(0), one(1)],
+        };
+        let failure = failure(&test).unwrap();
+        assert_eq!(failure.images.actual, Some("/out/1/page-actual.png".into()));
+        assert_eq!((failure.images.baseline, failure.images.diff), (Some("/shots/page-linux.png".into()), None));
+        assert_eq!(failure.project, "firefox");
     }
 
     #[test]

@@ -32,11 +32,33 @@ pub fn context(directory: &Path, base: Option<&str>) -> Option<String> {
     Some(text.chars().take(MOST).collect())
 }
 
-/// The test files that differ from a base, with their text there (none: the file is new).
+/// A code file that differs from a base.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// Its name, relative to the repository; of a file that is gone, the old one.
+    pub name: String,
+    /// Its text at the base, also when it had another name there; none: it is new.
+    pub old: Option<String>,
+    /// Whether its name is that of a test file.
+    pub is_test: bool,
+}
+
+fn is_code(name: &str) -> bool {
+    [".ts", ".tsx", ".js", ".jsx", ".mts", ".mjs", ".cts", ".cjs"].iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether a name is that of a test file.
+#[must_use]
+pub fn is_test(name: &str) -> bool {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    last.contains(".spec.") || last.contains(".test.")
+}
+
+/// The code files that differ from a base, committed or not.
 ///
 /// # Errors
 /// [`HealError::Options`] when the base is unknown.
-pub fn changed_tests(directory: &Path, base: &str) -> Result<Vec<(String, Option<String>)>, HealError> {
+pub fn changed(directory: &Path, base: &str) -> Result<Vec<Changed>, HealError> {
     let bad = |problem: &str| HealError::Options(format!("cannot compare with `{base}`: {problem}"));
     if base.starts_with('-') {
         return Err(bad("it is no name of a commit"));
@@ -45,20 +67,27 @@ pub fn changed_tests(directory: &Path, base: &str) -> Result<Vec<(String, Option
     let top = Path::new(top.trim());
     let from = git(top, &["merge-base", base, "HEAD"]).ok_or_else(|| bad("there is no such commit"))?;
     let from = from.trim();
-    let names = git(top, &["diff", "--name-only", "-z", "--no-renames", from, "--"])
+    let listed = git(top, &["diff", "--name-status", "-z", "--find-renames", from, "--"])
         .ok_or_else(|| bad("git gives no difference"))?;
-    let is_test = |name: &&str| {
-        let code =
-            [".ts", ".tsx", ".js", ".jsx", ".mts", ".mjs", ".cts", ".cjs"].iter().any(|ending| name.ends_with(ending));
-        let last = name.rsplit('/').next().unwrap_or(name);
-        code && (last.contains(".spec.") || last.contains(".test."))
-    };
-    Ok(names
-        .split('\0')
-        .filter(|name| !name.is_empty())
-        .filter(is_test)
-        .map(|name| (name.to_owned(), git(top, &["show", &format!("{from}:{name}")])))
-        .collect())
+    let mut words = listed.split('\0').filter(|word| !word.is_empty());
+    let mut all = Vec::new();
+    while let Some(status) = words.next() {
+        let Some(old) = words.next() else { break };
+        // A rename (and a copy) names both.
+        let name = if status.starts_with(['R', 'C']) { words.next().unwrap_or(old) } else { old };
+        if is_code(name) || is_code(old) {
+            let text = if status == "A" { None } else { git(top, &["show", &format!("{from}:{old}")]) };
+            all.push(Changed { name: name.to_owned(), old: text, is_test: is_test(name) || is_test(old) });
+        }
+    }
+    Ok(all)
+}
+
+/// Every code file of the repository that is not ignored, relative to its root.
+#[must_use]
+pub fn code_files(root: &Path) -> Vec<String> {
+    let listed = git(root, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).unwrap_or_default();
+    listed.split('\0').filter(|name| is_code(name)).map(str::to_owned).collect()
 }
 
 /// The root of the repository.

@@ -13,6 +13,8 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::asserted::Asserted;
+use super::free::is_another;
 use super::spec::{Chain, Fact, FactKind, Facts, Hide, LocatorUse, Spec, SpecError, TestFacts};
 use crate::browser::words;
 
@@ -67,6 +69,20 @@ pub struct GuardFinding {
 /// # Errors
 /// When the old text cannot be parsed. A new one that cannot be parsed is a finding.
 pub fn compare(old: &str, new: &str, path: &Path, terms: GuardTerms) -> Result<GuardVerdict, SpecError> {
+    compare_beside(old, new, path, terms, &Asserted::default())
+}
+
+/// The same for a file whose locators other files assert.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_beside(
+    old: &str,
+    new: &str,
+    path: &Path,
+    terms: GuardTerms,
+    asserted: &Asserted,
+) -> Result<GuardVerdict, SpecError> {
     let before = Spec::parse(old, path)?;
     let after = match Spec::parse(new, path) {
         Ok(after) => after,
@@ -79,6 +95,7 @@ pub fn compare(old: &str, new: &str, path: &Path, terms: GuardTerms) -> Result<G
     };
     let mut verdict = GuardVerdict::default();
     tests(&before.facts(), &after.facts(), terms, &mut verdict);
+    asserted.judge(&before, &after, terms.allow_expectation, &mut verdict);
     too_wide(&before, &after, &mut verdict);
     if terms.strictness == Strictness::LocatorsOnly && verdict.findings.is_empty() {
         let hide = if terms.allow_expectation { Hide::Expected } else { Hide::Locators };
@@ -293,6 +310,15 @@ fn pair(old: &Fact, new: &Fact, title: &str, terms: GuardTerms, verdict: &mut Gu
             verdict.say("expectation-changed", title, message, line);
         }
     }
+    // Green proves nothing here: a neighbour of the target may do what the test checks.
+    if terms.strictness == Strictness::LocatorsOnly
+        && !terms.allow_expectation
+        && !(old.checks_presence() && from.words != to.words)
+        && from.words.len() == to.words.len()
+        && let Some((was, is)) = from.words.iter().zip(&to.words).find(|(was, is)| is_another(was, is))
+    {
+        verdict.say("another-target", title, format!("`{is}` names another thing than `{was}`"), line);
+    }
     let destroys = |locator: &LocatorUse| {
         locator.words.iter().any(|word| words::is_destructive(word, locator.role.as_deref() == Some("link")))
     };
@@ -371,7 +397,7 @@ fn is_wide(link: &super::spec::Link) -> bool {
 }
 
 /// What an assertion is about.
-fn subject(fact: &Fact) -> &str {
+pub(super) fn subject(fact: &Fact) -> &str {
     fact.shape.rsplit_once(").").map_or(fact.shape.as_str(), |(subject, _)| subject)
 }
 
@@ -476,6 +502,16 @@ test.describe('shop', () => {
             "expect(await page.title()).toBe('Shop')",
             "expect(await page.title()).toBeTruthy()",
         );
+        refused(
+            "assertion-removed",
+            "expect(page.getByTestId('total')).toHaveText('42')",
+            "expect(page).toBeDefined()",
+        );
+        refused(
+            "assertion-changed",
+            "expect(await page.title()).toBe('Shop')",
+            "expect((await page.title()).length).toBeGreaterThanOrEqual(0)",
+        );
         refused("locator-too-wide", "getByTestId('total')", "locator('body')");
         refused("locator-too-wide", "getByText('Thanks')", "getByText(/.*/)");
     }
@@ -490,6 +526,7 @@ test.describe('shop', () => {
         refused("skip", "    await page.goto('/');\n", "    await page.goto('/');\n    test.skip();\n");
         refused("skip", "    await page.goto('/');\n", "    await page.goto('/');\n    test.info().skip();\n");
         refused("return", "    await page.goto('/');\n", "    await page.goto('/');\n    return;\n");
+        refused("configure", "  test('leaves'", "  test.describe.configure({ retries: 3 });\n  test('leaves'");
         refused("force", ".click();", ".click({ force: true });");
         refused("timeout", "toHaveText('42')", "toHaveText('42', { timeout: 60000 })");
         refused(
@@ -520,6 +557,13 @@ test.describe('shop', () => {
             "getByRole('button', { name: 'Delete account' })",
         );
         refused("syntax", "toHaveText('42');", "toHaveText('42';");
+    }
+
+    #[test]
+    fn a_neighbour_of_the_target_is_refused_from_a_patch_and_left_to_a_person() {
+        let new = OLD.replacen("getByLabel('Mail')", "getByLabel('Work mail 2')", 1);
+        assert_eq!(with(Strictness::LocatorsOnly, false, &new), ["another-target"]);
+        assert_eq!(with(Strictness::NotWeaker, false, &new), [""; 0]);
     }
 
     #[test]

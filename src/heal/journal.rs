@@ -36,6 +36,9 @@ struct Noted {
     original: String,
     /// Digests of what we write.
     ours: Vec<String>,
+    /// Whether a command of the user's writes it at our word: then whatever stands there is ours.
+    #[serde(default)]
+    open: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -114,8 +117,33 @@ impl Journal {
                 (Some(name), sha256_hex(&bytes))
             }
         };
-        self.notes.files.push(Noted { path: path.to_path_buf(), copy, original, ours: Vec::new() });
+        self.notes.files.push(Noted { path: path.to_path_buf(), copy, original, ours: Vec::new(), open: false });
         Ok(self.save()?)
+    }
+
+    /// Keeps the original of a file that a command is about to write at our word.
+    ///
+    /// # Errors
+    /// When it cannot be copied.
+    pub fn keep_open(&mut self, path: &Path) -> Result<(), HealError> {
+        self.keep(path)?;
+        if let Some(noted) = self.notes.files.iter_mut().find(|noted| noted.path == path) {
+            noted.open = true;
+        }
+        Ok(self.save()?)
+    }
+
+    /// Puts one file back; the journal stays open.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put_back(&mut self, path: &Path) -> Result<(), HealError> {
+        let Some(noted) = self.notes.files.iter().find(|noted| noted.path == path) else { return Ok(()) };
+        match &noted.copy {
+            Some(copy) => write_atomic(path, &store::read_bytes(&self.folder.join(copy))?)?,
+            None => store::remove_file(path)?,
+        }
+        Ok(())
     }
 
     /// Writes a file that is kept.
@@ -130,7 +158,7 @@ impl Journal {
             _ => sha256_hex(store::read_bytes(path)?),
         };
         let Some(noted) = self.notes.files.iter_mut().find(|noted| noted.path == path) else { return Ok(()) };
-        if current != noted.original && !noted.ours.contains(&current) {
+        if current != noted.original && !noted.ours.contains(&current) && !noted.open {
             return Err(HealError::File {
                 path: path.to_path_buf(),
                 problem: "somebody edited it in the meantime; that edit stands".to_owned(),
@@ -213,7 +241,14 @@ fn journals(project: &Path) -> Result<Vec<(PathBuf, Notes)>, HealError> {
     let mut all = Vec::new();
     for name in names {
         let place = folder.join(name);
-        let Some(text) = store::read_to_string_if_exists(&place.join(NAME))? else { continue };
+        let Some(text) = store::read_to_string_if_exists(&place.join(NAME))? else {
+            // Killed while it ended: everything is back already, and only copies are left.
+            for copy in store::file_names(&place)?.iter().filter(|name| name.ends_with(".original")) {
+                store::remove_file(&place.join(copy))?;
+                store::remove_empty_dir(&place);
+            }
+            continue;
+        };
         let notes: Notes = serde_json::from_str(&text).map_err(|error| HealError::File {
             path: place.join(NAME),
             problem: format!("this journal of a heal cannot be read ({error})"),
@@ -233,7 +268,7 @@ fn restore(folder: &Path, notes: &Notes) -> Result<Restored, HealError> {
         if current == noted.original {
             continue;
         }
-        if !noted.ours.contains(&current) && !current.is_empty() {
+        if !noted.ours.contains(&current) && !noted.open && !current.is_empty() {
             done.kept.push(noted.path.clone());
             continue;
         }
@@ -319,6 +354,19 @@ mod tests {
         let done = journal.restore().unwrap();
         assert_eq!(done.removed, [shots.join("new.png")]);
         assert_eq!(std::fs::read(shots.join("old.png")).unwrap(), b"old");
+    }
+
+    #[test]
+    fn what_a_command_writes_at_our_word_is_put_back_whatever_it_is() {
+        let (dir, file) = project();
+        let mut journal = Journal::open(dir.path(), "one").unwrap();
+        journal.keep_open(&file).unwrap();
+        std::fs::write(&file, "of the command").unwrap();
+        journal.put_back(&file).unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"original");
+        std::fs::write(&file, "of the command again").unwrap();
+        drop(journal);
+        assert_eq!(std::fs::read(&file).unwrap(), b"original");
     }
 
     #[test]

@@ -12,6 +12,8 @@
 //! * Nothing is spent before a call's worst price is set aside, and nothing at all when the free tier is sure.
 
 pub mod advisor;
+pub mod artifacts;
+pub mod asserted;
 pub mod batch;
 pub mod command;
 pub mod diagnose;

@@ -210,6 +210,12 @@ pub fn names_below(directory: &Path) -> Vec<String> {
     names
 }
 
+/// When a file was last written; none when that cannot be told.
+#[must_use]
+pub fn modified(path: &Path) -> Option<std::time::SystemTime> {
+    std::fs::metadata(path).ok()?.modified().ok()
+}
+
 /// Removes a directory when nothing is left in it.
 pub fn remove_empty_dir(directory: &Path) {
     let _ = std::fs::remove_dir(directory);

@@ -15,7 +15,7 @@ use super::diagnose::{Failure, FailureKind};
 use super::page::{Node, Page};
 use super::spec::{Chain, Edit, Link, PRESENCE, Spec, quoted};
 use crate::browser::words;
-pub use names::similarity;
+pub use names::{is_another, similarity};
 use resolve::{Found, is_field, resolve};
 
 /// A name must be this alike.

@@ -142,18 +142,43 @@ pub fn similarity(old: &str, new: &str) -> f64 {
         }
         near.is_none()
     });
-    let clash = |x: &String, y: &String| {
-        OPPOSITE.iter().any(|(one, two)| {
-            let (one, two) = (canonical(one), canonical(two));
-            (*x == one && *y == two) || (*x == two && *y == one)
-        })
-    };
-    if a.iter().any(|x| b.iter().any(|y| clash(x, y)))
+    if a.iter().any(|x| b.iter().any(|y| opposes(x, y)))
         || a.iter().chain(&b).any(|word| matches!(word.as_str(), "not" | "no" | "without" | "never" | "undo"))
     {
         return 0.0;
     }
     same / total as f64
+}
+
+/// Whether a name says another thing than the old one, whoever says that they are the same: the opposite, another number, or
+/// the same word of another thing (`Save order` and `Save draft`). Names without a common word may say the same.
+#[must_use]
+pub fn is_another(old: &str, new: &str) -> bool {
+    let (mut a, mut b) = (meaning(old), meaning(new));
+    let numbers = |words: &[String]| {
+        words.iter().filter(|word| word.chars().any(|c| c.is_ascii_digit())).cloned().collect::<BTreeSet<_>>()
+    };
+    if numbers(&a) != numbers(&b) {
+        return true;
+    }
+    let count = a.len();
+    a.retain(|word| {
+        let near = b.iter().position(|other| other == word || (word.chars().count() > 4 && nearly(word, other)));
+        if let Some(at) = near {
+            b.remove(at);
+        }
+        near.is_none()
+    });
+    let shared = a.len() < count;
+    a.iter().any(|x| b.iter().any(|y| opposes(x, y))) || (shared && !a.is_empty() && !b.is_empty())
+}
+
+/// Whether one of these words must never become the other.
+fn opposes(x: &str, y: &str) -> bool {
+    OPPOSITE.iter().any(|(one, two)| {
+        let (one, two) = (canonical(one), canonical(two));
+        (x == one && y == two) || (x == two && y == one)
+    })
 }
 
 fn meaning(name: &str) -> Vec<String> {
@@ -347,6 +372,29 @@ mod tests {
             ("Buy", "Sell"),
         ] {
             assert!(similarity(old, new) < 0.75, "{old} {new} {}", similarity(old, new));
+        }
+    }
+
+    #[test]
+    fn what_names_another_thing_is_told_from_what_may_be_the_same() {
+        for (old, new) in [
+            ("Shipping address", "Billing address"),
+            ("Save order", "Save draft"),
+            ("Remove item 1", "Remove item 2"),
+            ("Enable two-factor login", "Disable two-factor login"),
+            ("Accept", "Decline"),
+        ] {
+            assert!(is_another(old, new), "{old} {new}");
+        }
+        for (old, new) in [
+            ("Publish", "Go live"),
+            ("Invite people", "Add colleagues"),
+            ("Create order", "Create new order"),
+            ("Save adress", "Save address"),
+            ("Add to cart", "Add to basket"),
+            ("Begin", "Start"),
+        ] {
+            assert!(!is_another(old, new), "{old} {new}");
         }
     }
 

@@ -2,16 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Step, Undo, Work, first_line, missing_baseline, resolved};
+use super::{Step, Undo, Work, first_line, missing_baseline};
 use crate::heal::diagnose::{Failure, FailureKind};
 use crate::heal::error::HealError;
 use crate::heal::free::{Abstained, FreeTerms, Proposal, find_chain, propose};
-use crate::heal::guard::{GuardTerms, Strictness, compare};
+use crate::heal::guard::{GuardTerms, Strictness, compare_beside};
 use crate::heal::page::Page;
 use crate::heal::result::{Attempt, Verdict};
 use crate::heal::spec::Spec;
-use crate::heal::vrt::{Shots, review};
-use crate::store::read_bytes;
 
 impl Work<'_> {
     pub(super) async fn attempt(&mut self, failures: &[Failure]) -> Result<Step, HealError> {
@@ -68,6 +66,12 @@ impl Work<'_> {
         self.note(failure, "free", "abstained", abstained.reason(), 0.0);
         if let Abstained::Expectation(reason) = &abstained {
             return end(Verdict::AppRegressionSuspected, reason);
+        }
+        if let Abstained::Ambiguous(reason) = &abstained
+            && failure.kind == FailureKind::Locator
+        {
+            // Two that say the same: whichever a model took, green would not tell whether it is the right one.
+            return end(Verdict::Ambiguous, reason);
         }
         let Some(advisor) = self.hands.codegen.get(self.tier).copied() else {
             let verdict =
@@ -159,7 +163,7 @@ impl Work<'_> {
             strictness: Strictness::LocatorsOnly,
             allow_expectation: self.options.allow_expectation || self.options.review.expected.is_some(),
         };
-        let verdict = compare(&original, &text, path, terms)
+        let verdict = compare_beside(&original, &text, path, terms, &self.asserted)
             .map_err(|error| HealError::File { path: path.to_path_buf(), problem: error.to_string() })?;
         let leak = text.contains("[ref=") && !original.contains("[ref=");
         if !verdict.passed || leak {
@@ -186,44 +190,6 @@ impl Work<'_> {
             signature: failure.signature(),
             failing: failures.iter().map(|failure| failure.test.clone()).collect(),
             promoted: false,
-        }))
-    }
-
-    async fn visual(&mut self, failure: &Failure, failures: &[Failure]) -> Result<Step, HealError> {
-        let images = &failure.images;
-        let (Some(baseline), Some(actual)) = (&images.baseline, &images.actual) else {
-            return Ok(Step::End((Verdict::NeedsReview, "the report holds no pair of images".to_owned())));
-        };
-        let root = resolved(&self.options.root, &self.options.root)?;
-        let baseline = resolved(baseline, &root)?;
-        if self.promoted.contains(&baseline) {
-            return Ok(Step::End((
-                Verdict::Flaky,
-                "the page differs again from the picture that was just reviewed".to_owned(),
-            )));
-        }
-        let shots = Shots {
-            name: baseline.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            baseline: read_bytes(&baseline)?,
-            actual: read_bytes(actual)?,
-            diff: images.diff.as_ref().and_then(|path| read_bytes(path).ok()),
-        };
-        let review = review(&shots, &self.options.review, &self.hands.observe).await?;
-        self.note(failure, &review.judges.join(", "), review.verdict.word(), &review.reason.clone(), review.cost_usd);
-        let (outcome, reason) = (review.outcome, review.reason.clone());
-        self.reviews.push(review);
-        if outcome != Verdict::Fixed {
-            return Ok(Step::End((outcome, reason)));
-        }
-        // The reviewed bytes and no others.
-        self.journal.write(&baseline, &shots.actual)?;
-        self.promoted.push(baseline.clone());
-        Ok(Step::Applied(Undo {
-            path: baseline,
-            text: String::new(),
-            signature: failure.signature(),
-            failing: failures.iter().map(|failure| failure.test.clone()).collect(),
-            promoted: true,
         }))
     }
 }

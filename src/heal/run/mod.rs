@@ -3,22 +3,27 @@
 
 mod advise;
 mod attempt;
+mod promote;
 mod prove;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::heal::advisor::{Advisor, masked};
+use crate::heal::artifacts::{error_context, usual_folders};
+use crate::heal::asserted::Asserted;
 use crate::heal::command::{TestRun, TestRunner};
 use crate::heal::diagnose::{Diagnosis, Failure, FailureKind, diagnose};
 use crate::heal::error::HealError;
+use crate::heal::gate::asserted_in;
 use crate::heal::journal::{Journal, is_busy};
 use crate::heal::report::Report;
 use crate::heal::result::{Attempt, HealResult, Proof, Verdict, unified};
+use crate::heal::spec::Spec;
 use crate::heal::vrt::{Review, ReviewTerms};
 use crate::llm::ModelUse;
-use crate::store::{Ids, read_to_string};
+use crate::store::{Ids, modified, read_to_string, remove_file};
 
 /// What is healed, and within which bounds.
 #[derive(Clone, Debug)]
@@ -47,6 +52,8 @@ pub struct HealOptions {
     pub review: ReviewTerms,
     /// Whether the repair is only shown: everything is put back.
     pub dry_run: bool,
+    /// Folders in which a failing test's page is looked for when the report does not name it.
+    pub output: Vec<PathBuf>,
 }
 
 impl HealOptions {
@@ -56,6 +63,7 @@ impl HealOptions {
         Self {
             file,
             project: root.clone(),
+            output: usual_folders(&root, &root),
             root,
             also: Vec::new(),
             max_attempts: 6,
@@ -74,6 +82,8 @@ impl HealOptions {
 pub struct Hands<'a> {
     /// Runs the tests.
     pub runner: &'a dyn TestRunner,
+    /// Refreshes a baseline whose change was accepted, in place of writing the reviewed bytes; what it writes must be them.
+    pub refresh: Option<&'a dyn TestRunner>,
     /// Who is asked for locators, cheapest first.
     pub codegen: Vec<&'a dyn Advisor>,
     /// Who is asked for screenshots, cheapest first.
@@ -112,6 +122,13 @@ pub async fn heal(options: &HealOptions, hands: &Hands<'_>) -> Result<HealResult
             return Err(HealError::Busy(path.clone()));
         }
     }
+    // A page object serves other tests too: what they assert of it must stay.
+    let mut asserted = if options.also.is_empty() { Asserted::default() } else { asserted_in(&root) };
+    for (path, text) in &texts {
+        if let Ok(spec) = Spec::parse(text, path) {
+            asserted.add(&spec);
+        }
+    }
     let mut journal = Journal::open(&options.project, &hands.ids.token())?;
     for path in texts.keys() {
         journal.keep(path)?;
@@ -123,6 +140,7 @@ pub async fn heal(options: &HealOptions, hands: &Hands<'_>) -> Result<HealResult
         hands,
         file,
         originals: texts.clone(),
+        asserted,
         texts,
         journal,
         attempts: Vec::new(),
@@ -159,6 +177,8 @@ struct Work<'a> {
     hands: &'a Hands<'a>,
     file: PathBuf,
     originals: BTreeMap<PathBuf, String>,
+    /// What tests ask of locators that stand in other files.
+    asserted: Asserted,
     texts: BTreeMap<PathBuf, String>,
     journal: Journal,
     attempts: Vec<Attempt>,
@@ -206,6 +226,7 @@ impl Work<'_> {
 
     /// A run and what it says; an end when it says nothing.
     async fn look(&mut self) -> Result<Result<(Report, Diagnosis), Ended>, HealError> {
+        let since = SystemTime::now();
         let run = self.run().await?;
         let Some(report) = run.report else {
             if run.timed_out {
@@ -222,14 +243,17 @@ impl Work<'_> {
         if let Diagnosis::Failing(failures) = &mut diagnosis {
             // Playwright wipes what it left at the next run.
             for failure in failures {
-                failure.snapshot =
-                    failure.context.as_ref().and_then(|path| read_to_string(path).ok()).unwrap_or_default();
+                let named = failure.context.as_ref().and_then(|path| read_to_string(path).ok());
+                failure.snapshot = named
+                    .or_else(|| error_context(&self.options.output, &failure.test_place.file, since))
+                    .unwrap_or_default();
             }
         }
         Ok(Ok((report, diagnosis)))
     }
 
     async fn go(&mut self) -> Result<Ended, HealError> {
+        let began = SystemTime::now() - Duration::from_millis(20);
         let mut diagnosis = match self.look().await? {
             Ok((_, diagnosis)) => diagnosis,
             Err(ended) => return Ok(ended),
@@ -263,6 +287,12 @@ impl Work<'_> {
             && let Some(failure) = failures.iter().find(|failure| failure.kind == FailureKind::MissingBaseline)
         {
             // Playwright has written it by now, so the next run would be green without anybody's review.
+            if let Some(path) = written_baseline(&failure.message)
+                .and_then(|path| resolved(path, &self.options.root.canonicalize().ok()?).ok())
+                .filter(|path| modified(path).is_some_and(|time| time >= began))
+            {
+                remove_file(&path)?;
+            }
             return Ok((Verdict::NeedsReview, missing_baseline(failure)));
         }
         // Once more before anything is spent or written.
@@ -297,10 +327,17 @@ impl Work<'_> {
                 Step::End(ended) => return Ok(ended),
                 Step::Again => {}
                 Step::Applied(undo) => {
-                    let seen = match self.look().await? {
+                    let mut seen = match self.look().await? {
                         Ok(seen) => seen,
                         Err(ended) => return Ok(ended),
                     };
+                    if is_slow(&seen.1) {
+                        (self.hands.say)("the element is there, and the time was too short; once more");
+                        seen = match self.look().await? {
+                            Ok(seen) => seen,
+                            Err(ended) => return Ok(ended),
+                        };
+                    }
                     if let Some(reason) = unhelpful(&undo, &seen.1) {
                         // The report of the text before still holds.
                         self.take_back(undo, &reason)?;
@@ -321,7 +358,9 @@ impl Work<'_> {
 
     fn take_back(&mut self, undo: Undo, reason: &str) -> Result<(), HealError> {
         if undo.promoted {
-            self.promoted.clear();
+            self.journal.put_back(&undo.path)?;
+            self.promoted.retain(|path| *path != undo.path);
+            self.tried.push(undo.path.display().to_string());
         } else {
             self.journal.write(&undo.path, undo.text.as_bytes())?;
             self.texts.insert(undo.path, undo.text);
@@ -395,10 +434,21 @@ fn final_word(diagnosis: &Diagnosis) -> Option<Ended> {
     }
 }
 
+/// Whether nothing but the time of a machine under load is to blame: that says nothing of an edit.
+fn is_slow(diagnosis: &Diagnosis) -> bool {
+    matches!(diagnosis, Diagnosis::Failing(failures)
+        if failures.iter().all(|failure| failure.kind == FailureKind::Timeout && failure.locator.is_some()))
+}
+
 /// Why an edit did not help; none when it did.
 fn unhelpful(undo: &Undo, diagnosis: &Diagnosis) -> Option<String> {
-    let Diagnosis::Failing(failures) = diagnosis else {
-        return (*diagnosis != Diagnosis::Green).then(|| "the run after it did not come to an end".to_owned());
+    let failures = match diagnosis {
+        Diagnosis::Failing(failures) => failures,
+        Diagnosis::Green => return None,
+        Diagnosis::Flaky(_) => return Some("with it the test passes only at a later try".to_owned()),
+        Diagnosis::Environment(reason) | Diagnosis::Compile(reason) => {
+            return Some(format!("the run after it did not come to an end: {}", first_line(reason)));
+        }
     };
     if let Some(new) = failures.iter().find(|failure| !undo.failing.contains(&failure.test)) {
         return Some(format!("`{}` fails now, and did not before", new.test));
@@ -420,9 +470,16 @@ fn same_place(a: &str, b: &str) -> bool {
     line(a) == line(b)
 }
 
+/// The baseline that Playwright says it has just written.
+fn written_baseline(message: &str) -> Option<&Path> {
+    let (_, rest) = message.split_once("A snapshot doesn't exist at ")?;
+    Some(Path::new(rest.split_once(", writing")?.0))
+}
+
 fn missing_baseline(failure: &Failure) -> String {
     let mut reason = "there is no baseline to compare with; a first one is for a person to accept".to_owned();
-    let Some(path) = &failure.images.baseline else { return reason };
+    let named = failure.images.baseline.as_deref().or_else(|| written_baseline(&failure.message));
+    let Some(path) = named else { return reason };
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let Some((stem, platform)) = name.rsplit_once('-') else { return reason };
     let others = ["darwin", "linux", "win32"]

@@ -114,7 +114,19 @@ impl Fact {
     /// Whether the locator is itself what is expected.
     #[must_use]
     pub fn checks_presence(&self) -> bool {
-        self.kind == FactKind::Assertion && PRESENCE.contains(&self.method.as_str())
+        self.kind == FactKind::Assertion && (PRESENCE.contains(&self.method.as_str()) || self.asks_state())
+    }
+
+    /// Whether it expects `false` or nothing at all.
+    fn is_false(&self) -> bool {
+        self.method == "toBeFalsy"
+            || (self.method == "toBe" || self.method == "toEqual")
+                && self.expected.first().is_some_and(|value| matches!(value.as_str(), "false" | "0"))
+    }
+
+    /// `expect(await locator.isVisible()).toBe(true)` and its kin.
+    fn asks_state(&self) -> bool {
+        [".isVisible()", ".isHidden()", ".count()"].iter().any(|asks| self.shape.contains(asks))
     }
 
     /// Whether it checks that something is absent or otherwise.
@@ -123,7 +135,8 @@ impl Fact {
         self.kind == FactKind::Assertion
             && (self.negated
                 || self.method == "toBeHidden"
-                || (self.method == "toHaveCount" && self.expected.first().is_some_and(|count| count == "0")))
+                || (self.method == "toHaveCount" && self.expected.first().is_some_and(|count| count == "0"))
+                || (self.asks_state() && self.is_false() != self.shape.contains(".isHidden()")))
     }
 }
 
