@@ -289,6 +289,11 @@ fn restore(folder: &Path, notes: &Notes) -> Result<Restored, HealError> {
 }
 
 fn close(folder: &Path, notes: &Notes) -> Result<(), HealError> {
+    // What a write that was killed has left beside them.
+    let is_ours = |name: &String| name == NAME || notes.files.iter().any(|noted| noted.copy.as_ref() == Some(name));
+    for name in store::file_names(folder)?.iter().filter(|name| !is_ours(name)) {
+        store::remove_file(&folder.join(name))?;
+    }
     store::remove_file(&folder.join(NAME))?;
     for copy in notes.files.iter().filter_map(|noted| noted.copy.as_ref()) {
         store::remove_file(&folder.join(copy))?;
