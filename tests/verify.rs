@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::explore_input::browsers_of;
+use crate::explore_kit::Site;
 use crate::sandbox::{Answer, Sandbox};
 use crate::verify_kit::{App, Mode, bug, files, key, project, recorded, verify};
 
@@ -181,6 +182,36 @@ fn a_rerun_plays_every_step_again_and_leaves_a_run_of_its_own() {
     assert_eq!(second["bugs"], serde_json::json!([]), "{second:#}");
     let gone = sandbox.run(&["diff", "2026-05-02T10-15-00Z", "--json"]).exits(0).json();
     assert!(gone["bugs"].as_array().unwrap().iter().all(|bug| bug["change"] == "not_reproduced"), "{gone:#}");
+}
+
+#[test]
+fn what_an_exploration_judged_is_judged_the_same_in_its_rerun() {
+    let site = Site::start(
+        &[
+            ("/start", "<a href=/other>Other page</a> <button>Does nothing</button>"),
+            ("/other", "<p>Other</p><script>throw new Error('of its own')</script>"),
+        ],
+        "",
+    );
+    let sandbox = Sandbox::new();
+    let explored = sandbox.run(&["explore", "/start", "--json", "--no-confirm", "--base-url", &site.url]).json();
+    let run = explored["run"].as_str().unwrap();
+    let steps = |name: &str| -> Value {
+        serde_json::from_str::<Value>(&sandbox.read(name)).unwrap()["flows"][0]["trace"].take()
+    };
+    let status = |name: &str, label: &str| {
+        let steps = steps(name);
+        let step = steps.as_array().unwrap().iter().find(|step| step["locator"]["name"] == label).unwrap();
+        (step["status"].as_str().unwrap().to_owned(), step["setAside"].to_string())
+    };
+    let (link, aside) = status(run, "Other page");
+    assert!(link == "passed" && aside.contains("of its own"), "{link} {aside}");
+    assert_eq!(status(run, "Does nothing").0, "failed");
+
+    let again = sandbox.run(&["rerun", "--json"]).json();
+    assert_eq!((&again["missed"], &again["differing"]), (&0.into(), &0.into()), "{again:#}");
+    let replayed = again["run"].as_str().unwrap();
+    assert_eq!((status(replayed, "Other page").0, status(replayed, "Does nothing").0), (link, "failed".to_owned()));
 }
 
 #[test]

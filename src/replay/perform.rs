@@ -277,17 +277,17 @@ async fn settle(
         if terms.nodes == 0 {
             return Ok((still, Look::default()));
         }
-        let passing =
-            terms.passing && still.tally.doc != before.doc && page_key(&still.tally.url) != page_key(&before.url);
-        if passing {
+        if !terms.passing || still.tally.doc == before.doc {
+            return Ok::<_, SessionError>((still, session.look(terms.nodes).await?));
+        }
+        if page_key(&still.tally.url) != page_key(&before.url) {
             let look = session.glance(terms.nodes).await?;
             if look.doc == still.tally.doc && look.spinners == 0 && !look.body_text.is_empty() {
                 return Ok((still, look));
             }
         }
-        // It may come to something yet.
-        let still = if terms.passing { session.still(mark, terms.cap_ms).await? } else { still };
-        Ok::<_, SessionError>((still, session.look(terms.nodes).await?))
+        // Still to come to something, or the same page again, which is gone on with.
+        Ok((session.still(mark, terms.cap_ms).await?, session.look(terms.nodes).await?))
     };
     match looked.await {
         Ok((still, look)) => {
