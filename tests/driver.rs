@@ -32,8 +32,7 @@ impl Holder {
         let runtime = sandbox.file("runtime");
         let mut arguments = vec!["__hold-driver", runtime.to_str().unwrap()];
         arguments.extend(options);
-        let mut child = sandbox
-            .command(&arguments)
+        let mut child = hearing(&sandbox.command(&arguments))
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -76,6 +75,23 @@ impl Holder {
         );
         assert!(eventually(SOON, || !runs(self.guard)), "the guard is still there");
     }
+}
+
+/// The same command, hearing the signals of a terminal also where whoever started the tests ignores them: in the
+/// background of a shell, under `nohup`.
+fn hearing(command: &Command) -> Command {
+    let mut hearing = Command::new("env");
+    hearing.arg("--default-signal=HUP,INT").arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => hearing.env(name, value),
+            None => hearing.env_remove(name),
+        };
+    }
+    if let Some(directory) = command.get_current_dir() {
+        hearing.current_dir(directory);
+    }
+    hearing
 }
 
 impl Drop for Holder {
