@@ -405,6 +405,23 @@ fn a_second_heal_of_the_same_file_is_refused() {
 }
 
 #[test]
+fn of_two_heals_of_a_file_that_start_at_once_one_is_refused() {
+    let sandbox = project(SPEC, "'Start'", PAGE);
+    sandbox.write("hold", "1");
+    let mut both = [start(&sandbox, &[]), start(&sandbox, &[])];
+    let mut refused = None;
+    until("the end of one", || {
+        refused = both.iter_mut().position(|child| child.try_wait().unwrap().is_some());
+        refused.is_some()
+    });
+    let refused = refused.unwrap();
+    assert_eq!(both[refused].wait().unwrap().code(), Some(2));
+    assert!(both[1 - refused].try_wait().unwrap().is_none(), "the other goes on");
+    both[1 - refused].kill().unwrap();
+    both[1 - refused].wait().unwrap();
+}
+
+#[test]
 fn an_edit_of_the_spec_during_the_run_is_not_written_over() {
     let sandbox = project(SPEC, "'Start'", PAGE);
     sandbox.write("edit", "2");

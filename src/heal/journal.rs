@@ -5,15 +5,20 @@
 //! an edit of somebody else's; the last is left alone. Removing the journal is the moment in which a repair stands.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::HealError;
-use crate::store::{self, FileKind, Owner, StoreError, sha256_hex, write_atomic};
+use crate::store::{self, FileKind, FileLock, Owner, StoreError, lock_timeout, sha256_hex, write_atomic};
 
 /// Where journals lie, below the project.
 const FOLDER: &str = ".agent-test/heal";
 const NAME: &str = "journal.json";
+
+/// Held while a journal is begun or recovered, so that of two heals that start at once one sees the other. It lies
+/// beside the folder, which is empty when no heal is under way.
+const LOCK: &str = ".agent-test/heal.lock";
 
 /// What is noted of a heal.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -57,6 +62,15 @@ pub struct Journal {
     open: bool,
 }
 
+impl Notes {
+    /// Whether another process, alive, works on this file.
+    fn is_at_work_on(&self, file: &Path) -> bool {
+        self.owner != Owner::this().to_string()
+            && self.owner.parse::<Owner>().is_ok_and(|owner| !owner.is_dead())
+            && self.files.iter().any(|noted| noted.path == file)
+    }
+}
+
 /// What a restore did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -70,16 +84,25 @@ pub struct Restored {
 }
 
 impl Journal {
-    /// Opens a journal below a project.
+    /// Opens a journal below a project, with the originals of these files in it.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn open(project: &Path, id: &str) -> Result<Self, HealError> {
+    /// [`HealError::Busy`] when a living heal works on one of them; else when it cannot be written.
+    pub fn open<'a>(project: &Path, id: &str, files: impl IntoIterator<Item = &'a PathBuf>) -> Result<Self, HealError> {
         let folder = project.join(FOLDER).join(id);
+        let files: Vec<&PathBuf> = files.into_iter().collect();
+        let _one_at_a_time = lock(project)?;
+        let others = journals(project)?;
+        if let Some(busy) = files.iter().find(|file| others.iter().any(|(_, notes)| notes.is_at_work_on(file))) {
+            return Err(HealError::Busy((*busy).clone()));
+        }
         store::create_dir(&folder)?;
         let notes = Notes { version: 1, owner: Owner::this().to_string(), ..Notes::default() };
-        let journal = Self { folder, notes, open: true };
+        let mut journal = Self { folder, notes, open: true };
         journal.save()?;
+        for file in files {
+            journal.keep(file)?;
+        }
         Ok(journal)
     }
 
@@ -209,10 +232,18 @@ impl Drop for Journal {
 /// # Errors
 /// When a file cannot be restored.
 pub fn recover(project: &Path) -> Result<Restored, HealError> {
+    if store::exists(&project.join(FOLDER)) == FileKind::Missing {
+        return Ok(Restored::default());
+    }
+    let _one_at_a_time = lock(project)?;
     let mut all = Restored::default();
     for (folder, notes) in journals(project)? {
         if notes.owner.parse::<Owner>().is_ok_and(|owner| owner.is_dead()) {
             let one = restore(&folder, &notes)?;
+            // What a write that was killed has left beside a file. A living writer that loses its own begins again.
+            for parent in notes.files.iter().filter_map(|noted| noted.path.parent()) {
+                store::sweep(parent, Duration::ZERO);
+            }
             all.restored.extend(one.restored);
             all.removed.extend(one.removed);
             all.kept.extend(one.kept);
@@ -221,19 +252,12 @@ pub fn recover(project: &Path) -> Result<Restored, HealError> {
     Ok(all)
 }
 
-/// Whether a living heal works on this file.
-///
-/// # Errors
-/// When the journals cannot be read.
-pub fn is_busy(project: &Path, file: &Path) -> Result<bool, HealError> {
-    let own = Owner::this().to_string();
-    Ok(journals(project)?.iter().any(|(_, notes)| {
-        notes.owner != own
-            && notes.owner.parse::<Owner>().is_ok_and(|owner| !owner.is_dead())
-            && notes.files.iter().any(|noted| noted.path == file)
-    }))
+fn lock(project: &Path) -> Result<FileLock, StoreError> {
+    store::create_dir(&project.join(FOLDER))?;
+    FileLock::acquire(&project.join(LOCK), lock_timeout())
 }
 
+/// The journals that lie there. The caller holds the lock.
 fn journals(project: &Path) -> Result<Vec<(PathBuf, Notes)>, HealError> {
     let folder = project.join(FOLDER);
     let mut names: Vec<String> = store::file_names(&folder)?.into_iter().collect();
@@ -242,11 +266,12 @@ fn journals(project: &Path) -> Result<Vec<(PathBuf, Notes)>, HealError> {
     for name in names {
         let place = folder.join(name);
         let Some(text) = store::read_to_string_if_exists(&place.join(NAME))? else {
-            // Killed while it ended: everything is back already, and only copies are left.
+            // Killed while it began or ended: nothing is changed, or everything is back already.
             for copy in store::file_names(&place)?.iter().filter(|name| name.ends_with(".original")) {
                 store::remove_file(&place.join(copy))?;
-                store::remove_empty_dir(&place);
             }
+            store::sweep(&place, Duration::ZERO);
+            store::remove_empty_dir(&place);
             continue;
         };
         let notes: Notes = serde_json::from_str(&text).map_err(|error| HealError::File {
@@ -323,12 +348,12 @@ mod tests {
     #[test]
     fn a_dropped_journal_puts_everything_back_and_a_committed_one_does_not() {
         let (dir, file) = project();
-        let mut journal = Journal::open(dir.path(), "one").unwrap();
+        let mut journal = Journal::open(dir.path(), "one", []).unwrap();
         journal.write(&file, b"first").unwrap();
         journal.write(&file, b"second").unwrap();
         drop(journal);
         assert_eq!(std::fs::read(&file).unwrap(), b"original");
-        let mut journal = Journal::open(dir.path(), "two").unwrap();
+        let mut journal = Journal::open(dir.path(), "two", []).unwrap();
         journal.write(&file, b"second").unwrap();
         journal.commit().unwrap();
         assert_eq!(std::fs::read(&file).unwrap(), b"second");
@@ -338,7 +363,7 @@ mod tests {
     #[test]
     fn an_edit_of_somebody_else_is_neither_written_over_nor_restored_over() {
         let (dir, file) = project();
-        let mut journal = Journal::open(dir.path(), "one").unwrap();
+        let mut journal = Journal::open(dir.path(), "one", []).unwrap();
         journal.write(&file, b"ours").unwrap();
         std::fs::write(&file, "theirs").unwrap();
         assert!(journal.write(&file, b"ours again").is_err());
@@ -352,7 +377,7 @@ mod tests {
         let shots = dir.path().join("a.spec.ts-snapshots");
         std::fs::create_dir(&shots).unwrap();
         std::fs::write(shots.join("old.png"), "old").unwrap();
-        let mut journal = Journal::open(dir.path(), "one").unwrap();
+        let mut journal = Journal::open(dir.path(), "one", []).unwrap();
         journal.watch_folder(&shots).unwrap();
         std::fs::write(shots.join("new.png"), "new").unwrap();
         journal.write(&shots.join("old.png"), b"promoted").unwrap();
@@ -364,7 +389,7 @@ mod tests {
     #[test]
     fn what_a_command_writes_at_our_word_is_put_back_whatever_it_is() {
         let (dir, file) = project();
-        let mut journal = Journal::open(dir.path(), "one").unwrap();
+        let mut journal = Journal::open(dir.path(), "one", []).unwrap();
         journal.keep_open(&file).unwrap();
         std::fs::write(&file, "of the command").unwrap();
         journal.put_back(&file).unwrap();
@@ -375,9 +400,24 @@ mod tests {
     }
 
     #[test]
+    fn what_was_left_without_a_journal_goes() {
+        let (dir, _) = project();
+        // A kill before the journal was named, between its copies, and after the last of them.
+        for (folder, files) in [("one", &[".agent-test-write-1.tmp"][..]), ("two", &["1.original"]), ("three", &[])] {
+            let place = dir.path().join(FOLDER).join(folder);
+            std::fs::create_dir_all(&place).unwrap();
+            for name in files {
+                std::fs::write(place.join(name), "left").unwrap();
+            }
+        }
+        assert_eq!(recover(dir.path()).unwrap(), Restored::default());
+        assert_eq!(std::fs::read_dir(dir.path().join(FOLDER)).unwrap().count(), 0);
+    }
+
+    #[test]
     fn a_journal_of_the_living_is_left_alone() {
         let (dir, file) = project();
-        let mut journal = Journal::open(dir.path(), "one").unwrap();
+        let mut journal = Journal::open(dir.path(), "one", []).unwrap();
         journal.write(&file, b"ours").unwrap();
         assert_eq!(recover(dir.path()).unwrap(), Restored::default());
         assert_eq!(std::fs::read(&file).unwrap(), b"ours");

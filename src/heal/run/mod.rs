@@ -17,7 +17,7 @@ use crate::heal::command::{TestRun, TestRunner};
 use crate::heal::diagnose::{Diagnosis, Failure, FailureKind, diagnose};
 use crate::heal::error::HealError;
 use crate::heal::gate::asserted_in;
-use crate::heal::journal::{Journal, is_busy};
+use crate::heal::journal::Journal;
 use crate::heal::report::Report;
 use crate::heal::result::{Attempt, HealResult, Proof, Verdict, unified};
 use crate::heal::spec::Spec;
@@ -117,11 +117,6 @@ pub async fn heal(options: &HealOptions, hands: &Hands<'_>) -> Result<HealResult
         let text = read_to_string(&path)?;
         texts.insert(path, text);
     }
-    for path in texts.keys() {
-        if is_busy(&options.project, path)? {
-            return Err(HealError::Busy(path.clone()));
-        }
-    }
     // A page object serves other tests too: what they assert of it must stay.
     let mut asserted = if options.also.is_empty() { Asserted::default() } else { asserted_in(&root) };
     for (path, text) in &texts {
@@ -129,10 +124,7 @@ pub async fn heal(options: &HealOptions, hands: &Hands<'_>) -> Result<HealResult
             asserted.add(&spec);
         }
     }
-    let mut journal = Journal::open(&options.project, &hands.ids.token())?;
-    for path in texts.keys() {
-        journal.keep(path)?;
-    }
+    let mut journal = Journal::open(&options.project, &hands.ids.token(), texts.keys())?;
     let shots = file.with_file_name(format!("{}-snapshots", file.file_name().unwrap_or_default().to_string_lossy()));
     journal.watch_folder(&shots)?;
     let mut work = Work {
