@@ -24,6 +24,15 @@ const PAGES: &[(&str, &str)] = &[
         <div id=cover style=position:absolute;inset:0;background:white>cover</div></div>",
     ),
     (
+        "/drawer",
+        "<!doctype html><html lang=en><title>Drawer</title><h1>Drawer</h1><p id=out>-</p>
+        <style>nav { width: 60px; border: 1px solid } nav button { display: block; width: 100%; height: 30px }
+        nav .sub { display: none } nav:hover { width: 250px } nav:hover .sub { display: block }</style>
+        <script>const say = (text) => { document.getElementById('out').textContent = text; };</script>
+        <nav><div class=sub><button onclick=\"say('wrong')\">One</button><button onclick=\"say('wrong')\">Two</button></div>
+        <button onclick=\"say('right')\">Charts</button></nav>",
+    ),
+    (
         "/marks",
         "<!doctype html><html lang=en><title>Marks</title><h1>Marks</h1><p id=out>-</p>
         <button onclick=\"localStorage.mark = document.cookie = 'mark=1'\">Mark</button>
@@ -100,6 +109,12 @@ fn what_is_gone_ambiguous_of_another_role_or_covered_is_not_pressed() {
         assert!(steps[1]["error"].as_str().unwrap().contains(why), "{locator}: {:#}", steps[1]);
         assert_eq!(steps[2]["status"], "not_attempted", "the rest of the flow is not attempted");
     }
+}
+
+#[test]
+fn a_target_that_is_pushed_away_as_the_pointer_comes_is_followed() {
+    let flows = played("/drawer", vec![vec![click(json!({ "role": "button", "name": "Charts" })), shows("right")]]);
+    assert!(flows[0].iter().all(|step| step["status"] == "passed"), "{flows:#?}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub use input::{Button, HOLD_MS};
 pub use keys::{Chord, Key};
 pub use launcher::Launcher;
 pub use scene::{Scene, SceneNode};
-pub use screen::{Choice, Element, Found, Frame, Layer, Look, Overlay, Point, Still, Table, Tally, Toast};
+pub use screen::{Aim, Choice, Element, Found, Frame, Layer, Look, Overlay, Point, Still, Table, Tally, Toast};
 pub use session::Session;
 pub use session_error::SessionError;
 

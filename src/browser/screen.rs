@@ -306,6 +306,15 @@ pub struct Point {
     pub hidden: bool,
 }
 
+/// What stands at a point that is about to be pressed.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Aim {
+    /// The press would hit its element.
+    pub hits: bool,
+    /// The counts before it.
+    pub tally: Tally,
+}
+
 /// What the page counted, to be compared before and after an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

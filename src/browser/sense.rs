@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use super::screen::{Choice, Found, Look, Point, Tally};
+use super::screen::{Aim, Choice, Found, Look, Point, Tally};
 use super::session::Session;
 use super::session_error::SessionError;
 
@@ -54,6 +54,14 @@ impl Session {
     /// As [`Session::evaluate`].
     pub async fn point(&self, uid: u64) -> Result<Point, SessionError> {
         self.ask(&self.page(), &format!("point({uid})"), self.patience).await
+    }
+
+    /// Whether a press at this point would hit an element of the last look, and the counts before it.
+    ///
+    /// # Errors
+    /// As [`Session::evaluate`].
+    pub async fn aim(&self, uid: u64, x: f64, y: f64) -> Result<Aim, SessionError> {
+        self.ask(&self.page(), &format!("aim({uid}, {x}, {y})"), self.patience).await
     }
 
     /// A point of the window that belongs to no control.

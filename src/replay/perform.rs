@@ -142,6 +142,9 @@ fn told(action: &Action) -> String {
     }
 }
 
+/// So often an element that moves away from the pointer is followed.
+const AIMS: u32 = 3;
+
 /// Does one action.
 ///
 /// # Errors
@@ -174,25 +177,37 @@ pub async fn perform(
             None => settle(session, mark, before, terms, drift).await,
         };
     }
-    let mut point = session.point(uid).await?;
-    if point.x.is_none() && !point.gone {
-        // Something may still be on its way out.
-        session.still(mark, 400).await?;
-        point = session.point(uid).await?;
-    }
-    let (Some(x), Some(y)) = (point.x, point.y) else {
-        return Ok(match (point.cover, point.cover_uid) {
-            (Some(by), Some(uid)) => Performed::Covered { by, uid },
-            _ => Performed::Unreachable,
-        });
-    };
-    if *action == Action::Hover {
-        let before = session.tally().await?;
+    let hovers = *action == Action::Hover;
+    let mut tries = 0;
+    let (x, y, before) = loop {
+        let mut point = session.point(uid).await?;
+        if point.x.is_none() && !point.gone {
+            // Something may still be on its way out.
+            session.still(mark, 400).await?;
+            point = session.point(uid).await?;
+        }
+        let (Some(x), Some(y)) = (point.x, point.y) else {
+            return Ok(match (point.cover, point.cover_uid) {
+                (Some(by), Some(uid)) => Performed::Covered { by, uid },
+                _ => Performed::Unreachable,
+            });
+        };
+        let unmoved = if hovers { Some(session.tally().await?) } else { None };
         session.move_to(x, y).await?;
-        return settle(session, mark, before, terms, drift).await;
-    }
-    session.move_to(x, y).await?;
-    let before = session.tally().await?;
+        if let Some(before) = unmoved {
+            return settle(session, mark, before, terms, drift).await;
+        }
+        // What opens under the pointer may have pushed the element away: it is followed, as a person does.
+        let aim = session.aim(uid, x, y).await?;
+        tries += 1;
+        if aim.hits {
+            break (x, y, aim.tally);
+        }
+        if tries >= AIMS {
+            return Ok(Performed::Unreachable);
+        }
+        session.still(mark, 400).await?;
+    };
     let pressed = match action {
         Action::DoubleClick => session.press(x, y, Button::Left, 2, 0).await,
         Action::SecondaryClick => session.press(x, y, Button::Right, 1, 0).await,

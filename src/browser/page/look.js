@@ -628,6 +628,16 @@
     }
     return { x, y };
   };
+  // What a hit is to an element: its own part, the part of a control inside it, or nothing.
+  const ownerOf = (element) => {
+    // A row or card is pressed beside the controls inside it.
+    const inside = /^(a|button|label|summary)$/.test(element.localName) ? [] : [...element.querySelectorAll('a[href], button, input, select, textarea, label, [role=button]')];
+    return (hit) => {
+      if (inside.some((part) => containsComposed(part, hit))) return 'inner';
+      const own = containsComposed(element, hit) || (element.control && containsComposed(element.control, hit)) || (element.labels && [...element.labels].some((label) => containsComposed(label, hit)));
+      return own ? 'own' : null;
+    };
+  };
   api.point = (uid) => {
     const element = api.element(uid);
     if (!element || !element.isConnected) return JSON.stringify({ gone: true });
@@ -646,8 +656,7 @@
     const offset = frameOffset(element);
     let cover = null;
     const doc = element.ownerDocument;
-    // A row or card is pressed beside the controls inside it.
-    const inside = /^(a|button|label|summary)$/.test(element.localName) ? null : [...element.querySelectorAll('a[href], button, input, select, textarea, label, [role=button]')];
+    const belongs = ownerOf(element);
     for (const rect of rectsOf(element).slice(0, 4)) {
       const view = doc.defaultView;
       const left = Math.max(rect.left, 0), top = Math.max(rect.top, 0), right = Math.min(rect.right, view.innerWidth), bottom = Math.min(rect.bottom, view.innerHeight);
@@ -656,9 +665,9 @@
         const x = left + (right - left) * fx, y = top + (bottom - top) * fy;
         const hit = deepest(doc, x, y);
         if (!hit) continue;
-        if (inside && inside.some((part) => containsComposed(part, hit))) continue;
-        const belongs = containsComposed(element, hit) || (element.control && containsComposed(element.control, hit)) || (element.labels && [...element.labels].some((label) => containsComposed(label, hit)));
-        if (!belongs) { cover = cover ?? hit; continue; }
+        const part = belongs(hit);
+        if (part === 'inner') continue;
+        if (!part) { cover = cover ?? hit; continue; }
         const px = x + offset.x, py = y + offset.y;
         if (doc !== document) {
           const outer = deepest(document, px, py);
@@ -724,6 +733,19 @@
   };
   const tally = () => ({ ...api.mark(), recent: api.effects.slice(-5) });
   api.tally = () => JSON.stringify(tally());
+
+  // The counts before a press, and whether it would still hit its element: what opens under the pointer pushes others away.
+  api.aim = (uid, x, y) => {
+    const element = api.element(uid);
+    let hits = true;
+    // One that the hover has put another in place of can only be pressed where it was.
+    if (element?.isConnected) {
+      const offset = frameOffset(element);
+      const hit = deepest(element.ownerDocument, x - offset.x, y - offset.y);
+      hits = !!hit && ownerOf(element)(hit) === 'own';
+    }
+    return JSON.stringify({ hits, tally: tally() });
+  };
 
   // Waits until nothing has changed for `quiet` ms, no timer is due soon and no finite animation runs; or `cap` ms passed.
   // Another document than `from` is waited for only until it has loaded and nothing has changed.
