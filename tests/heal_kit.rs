@@ -102,3 +102,20 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// How often the test command ran.
+pub fn runs(sandbox: &Sandbox) -> usize {
+    std::fs::read_to_string(sandbox.file("runs")).unwrap_or_default().lines().count()
+}
+
+/// Runs git in the project.
+#[track_caller]
+pub fn git(sandbox: &Sandbox, arguments: &[&str]) {
+    let done = std::process::Command::new("git")
+        .current_dir(sandbox.path())
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}

@@ -23,8 +23,10 @@ mod flow_live; // the script of the live check, against a model server of the te
 mod flow_mcp; // an MCP client finishes the hand-off of a flow
 mod flow_store; // which recording a step gets, what becomes of it, what is said of it
 mod flow_targets; // how a replay finds what it acts on, and where it stops
-mod heal; // `heal`: the loop, its money, its journal and its guard, with a test command that is a script
+mod heal; // `heal`: the loop and its money, with a test command that is a script
+mod heal_check; // `heal --check`: the guard alone
 mod heal_corpus; // a corpus of failing specs with real Playwright: what is repaired, and what must not be
+mod heal_journal; // `heal` killed, interrupted, doubled, overtaken by an edit
 mod heal_kit; // no tests: a project whose test command is a script that answers with a report
 mod heal_locator; // a target that is not found is asked of a model, judged, marked and proposed; `verify --heal`, `rerun --heal`
 mod heal_vrt; // `heal` and `vrt review` on screenshots, with a model server
