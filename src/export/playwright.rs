@@ -153,16 +153,20 @@ fn constants(run: &RunFile, bug: &Bug, terms: &Terms, first: &TraceStep, last: &
     let opened = if first.url_after.is_empty() { first.value.as_deref().unwrap_or_default() } else { &first.url_after };
     constant("The page that the recording stood on after the first step.", "OPENED", &address(opened, &terms.base));
     constant("The failing step.", "LAST", &last.index.to_string());
-    let with = |status: &StepStatus| -> String {
+    let with = |holds: &dyn Fn(&TraceStep) -> bool| -> String {
         let list: Vec<String> =
-            bug.trace.iter().filter(|step| step.status == *status).map(|step| step.index.to_string()).collect();
+            bug.trace.iter().filter(|step| holds(step)).map(|step| step.index.to_string()).collect();
         format!("[{}]", list.join(", "))
     };
-    constant("Steps that failed in the recording too.", "FAILED: number[]", &with(&StepStatus::Failed));
+    constant(
+        "Steps that failed in the recording too, or opened a page whose own faults it set aside.",
+        "FAILED: number[]",
+        &with(&|step| step.status == StepStatus::Failed || !step.set_aside.is_empty()),
+    );
     constant(
         "Steps that the recording left out, and that may stay left out.",
         "SKIPPED: number[]",
-        &with(&StepStatus::Skipped),
+        &with(&|step| step.status == StepStatus::Skipped),
     );
     let accepted: Vec<String> = bug
         .trace
@@ -448,6 +452,18 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}");
         }
+    }
+
+    #[test]
+    fn a_step_whose_page_had_faults_of_its_own_may_show_them_again() {
+        let button = json!({ "role": "button", "name": "Go", "css": "#go" });
+        let text = spec_of(&json!([
+            goto(),
+            { "tool": "click", "locator": button, "status": "passed", "setAside": ["document GET /gone answers 404"] },
+            { "tool": "click", "locator": button, "status": "failed" },
+        ]))
+        .unwrap();
+        assert!(text.contains("const FAILED: number[] = [1, 2];"), "{text}");
     }
 
     #[test]
