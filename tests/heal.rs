@@ -2,26 +2,11 @@
 
 use serde_json::Value;
 
-use crate::heal_kit::{FILE, PAGE, SPEC, arguments, heal, project, report, runs};
+use crate::heal_kit::{
+    FILE, MISSING, MODEL, PAGE, SPEC, arguments, edited, ends, hard, heal, project, report, runs, tier, verdict,
+};
 use crate::model_kit::{ModelServer, Reply};
-use crate::sandbox::{Answer, Sandbox};
-
-fn verdict(answer: &Answer) -> String {
-    answer.json()["verdict"].as_str().unwrap_or_default().to_owned()
-}
-
-#[track_caller]
-fn ends(sandbox: &Sandbox, options: &[&str], word: &str) -> Value {
-    let answer = heal(sandbox, options);
-    let document = answer.json();
-    assert_eq!(document["verdict"], word, "{document:#}\n{}", answer.stderr);
-    let exit = i32::from(!matches!(word, "fixed" | "already-green"));
-    assert_eq!((answer.code, &document["exitCode"]), (exit, &exit.into()));
-    if word != "fixed" {
-        assert_eq!(sandbox.read(FILE), SPEC, "the spec is as it was");
-    }
-    document
-}
+use crate::sandbox::Answer;
 
 #[test]
 fn a_renamed_button_is_repaired_without_a_model_and_proved() {
@@ -162,19 +147,6 @@ fn a_locator_of_a_page_object_is_repaired_only_where_that_is_allowed() {
     );
 }
 
-/// A report with these changes.
-fn edited(red: Option<(&str, u32, u32)>, edit: impl FnOnce(&mut Value)) -> String {
-    let mut document: Value = serde_json::from_str(&report(red)).unwrap();
-    edit(&mut document);
-    document.to_string()
-}
-
-const MISSING: (&str, u32, u32) = (
-    "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button', { name: 'Begin' })\n",
-    3,
-    53,
-);
-
 #[test]
 fn a_repair_after_which_fewer_tests_run_is_none() {
     let sandbox = project(SPEC, "'Start'", PAGE);
@@ -303,21 +275,6 @@ fn a_spec_that_leads_out_of_the_project_is_refused() {
     std::os::unix::fs::symlink(outside.path(), sandbox.file("tests/link.spec.ts")).unwrap();
     sandbox.run(&["heal", "tests/link.spec.ts", "--", "sh", "run.sh", "{file}"]).exits(2);
     assert_eq!(std::fs::read_to_string(outside.path()).unwrap(), SPEC);
-}
-
-const MODEL: &str = "openai_compatible/m";
-
-/// A project whose button says something that only a model knows to be the same.
-fn hard() -> Sandbox {
-    project(
-        SPEC,
-        "'Go live'",
-        "- heading \"Orders\" [level=1]\n- button \"Go live\" [ref=e1]\n- button \"Cancel\" [ref=e2]\n- status: done\n",
-    )
-}
-
-fn tier(server: &ModelServer, price: &str) -> String {
-    format!("{MODEL},url={}/v1,{price}", server.url)
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use base64::Engine as _;
 use regex::Regex;
 use serde::Deserialize;
 
@@ -41,6 +42,8 @@ pub struct Try {
     pub errors: Vec<ReportError>,
     /// What it left: screenshots, the page's snapshot.
     pub attachments: Vec<Attachment>,
+    /// Aria snapshots that were attached as text.
+    pub snapshots: Vec<String>,
 }
 
 /// An error as Playwright tells it, without colours.
@@ -142,6 +145,23 @@ struct RawPlace {
 struct RawAttachment {
     name: String,
     path: Option<PathBuf>,
+    /// Its bytes as base64, when it is no file.
+    body: Option<String>,
+}
+
+impl RawAttachment {
+    /// Its text, when it is an aria snapshot that is no file.
+    fn snapshot(&self) -> Option<String> {
+        let bytes = base64::engine::general_purpose::STANDARD.decode(self.body.as_ref()?).ok()?;
+        String::from_utf8(bytes).ok().filter(|_| is_snapshot(&self.name))
+    }
+}
+
+/// Whether an attachment of this name is a page as text: `aria`, `page snapshot`.
+#[must_use]
+pub fn is_snapshot(name: &str) -> bool {
+    let name: String = name.to_lowercase().chars().filter(|letter| letter.is_ascii_alphanumeric()).collect();
+    name.contains("aria") || name.contains("pagesnapshot")
 }
 
 impl Report {
@@ -204,6 +224,7 @@ fn collect(suite: RawSuite, titles: &[String], root: &Path, is_file: bool, out: 
             let tries = test.results.into_iter().map(|result| Try {
                 status: result.status.unwrap_or_default(),
                 errors: result.errors.into_iter().map(error).collect(),
+                snapshots: result.attachments.iter().filter_map(RawAttachment::snapshot).collect(),
                 attachments: result
                     .attachments
                     .into_iter()

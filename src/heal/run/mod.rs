@@ -236,9 +236,9 @@ impl Work<'_> {
             // Playwright wipes what it left at the next run.
             for failure in failures {
                 let named = failure.context.as_ref().and_then(|path| read_to_string(path).ok());
-                failure.snapshot = named
-                    .or_else(|| error_context(&self.options.output, &failure.test_place.file, since))
-                    .unwrap_or_default();
+                let left = || error_context(&self.options.output, &failure.test_place.file, since);
+                let read = named.or_else(left);
+                failure.see(read);
             }
         }
         Ok(Ok((report, diagnosis)))
