@@ -14,6 +14,8 @@ pub struct Report {
     pub tests: Vec<TestResult>,
     /// Errors outside of tests: a file that does not compile, no tests, a server that did not start.
     pub errors: Vec<ReportError>,
+    /// Whether only a shard of the tests ran.
+    pub sharded: bool,
 }
 
 /// One test in one project.
@@ -90,6 +92,13 @@ struct RawReport {
 #[serde(rename_all = "camelCase", default)]
 struct RawConfig {
     root_dir: PathBuf,
+    shard: Option<RawShard>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawShard {
+    total: u32,
 }
 
 #[derive(Default, Deserialize)]
@@ -177,7 +186,8 @@ impl Report {
             // The outermost suite is the file.
             collect(suite, &[], &raw.config.root_dir, true, &mut tests);
         }
-        Ok(Self { tests, errors: raw.errors.into_iter().map(error).collect() })
+        let sharded = raw.config.shard.is_some_and(|shard| shard.total > 1);
+        Ok(Self { tests, errors: raw.errors.into_iter().map(error).collect(), sharded })
     }
 
     /// The part of it that is about one file.
@@ -195,6 +205,7 @@ impl Report {
                 })
                 .cloned()
                 .collect(),
+            sharded: self.sharded,
         }
     }
 

@@ -50,7 +50,7 @@ class Reporter {
   onEnd() {
     const projects = this.suite?.suites ?? [];
     const suites = projects.flatMap((project) => project.suites.map((file) => this.nest(file, project.title)));
-    const config = { rootDir: this.config?.rootDir, version: this.config?.version };
+    const config = { rootDir: this.config?.rootDir, version: this.config?.version, shard: this.config?.shard };
     const path = process.env.AGENT_TEST_HEAL_REPORT;
     fs.writeFileSync(path + '.new', JSON.stringify({ config, suites, errors: this.errors ?? [] }));
     fs.renameSync(path + '.new', path);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::heal::advisor::{Advisor, masked};
 use crate::heal::artifacts::{error_context, usual_folders};
 use crate::heal::asserted::Asserted;
-use crate::heal::command::{TestRun, TestRunner};
+use crate::heal::command::{SHARDED, TestRun, TestRunner};
 use crate::heal::diagnose::{Diagnosis, Failure, FailureKind, diagnose};
 use crate::heal::error::HealError;
 use crate::heal::gate::asserted_in;
@@ -231,6 +231,9 @@ impl Work<'_> {
             let said = masked(&tail.into_iter().rev().collect::<Vec<_>>().join(" "));
             return Err(HealError::NoReport(if said.is_empty() { "it said nothing".to_owned() } else { said }));
         };
+        if report.sharded {
+            return Err(HealError::Command(SHARDED.to_owned()));
+        }
         let mut diagnosis = diagnose(&report);
         if let Diagnosis::Failing(failures) = &mut diagnosis {
             // Playwright wipes what it left at the next run.
