@@ -399,6 +399,29 @@ fn a_model_that_does_not_answer_ends_in_giving_up_with_everything_back() {
 }
 
 #[test]
+fn a_model_that_is_busy_or_breaks_is_asked_again_and_the_heal_ends_fixed() {
+    let busy = Reply::Later(429, &[("retry-after", "0")]);
+    let until = Reply::Later(429, &[("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT")]);
+    for script in
+        [[busy, Reply::Status(500), Reply::Pick("Go live")], [until, Reply::Status(500), Reply::Pick("Go live")]]
+    {
+        let (sandbox, server) = (hard(), ModelServer::start(&script));
+        let document = ends(&sandbox, &["--codegen-tier", &tier(&server, "prompt=1,answer=2")], "fixed");
+        assert_eq!((server.calls(), &document["model"]["calls"]), (3, &3.into()));
+        // Only the answer is paid for.
+        assert!((document["model"]["costUsd"].as_f64().unwrap() - 0.0011).abs() < 1e-9, "{document:#}");
+        assert_eq!(sandbox.read(FILE), SPEC.replace("'Begin'", "'Go live'"));
+    }
+}
+
+#[test]
+fn a_model_that_asks_for_a_long_pause_is_not_waited_for_and_everything_is_put_back() {
+    let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Later(429, &[("retry-after", "3600")])]));
+    ends(&sandbox, &["--codegen-tier", &tier(&server, "free")], "give-up");
+    assert_eq!(server.calls(), 1);
+}
+
+#[test]
 fn a_model_is_told_of_no_secret_and_of_the_guardrail() {
     let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Pick("Go live")]));
     sandbox.write("context.md", "# Page snapshot\n\n```yaml\n- button \"Go live\" [ref=e1]\n- button \"token hunter2-secret\"\n- status: done\n```\n");
