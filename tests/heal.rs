@@ -2,26 +2,11 @@
 
 use serde_json::Value;
 
-use crate::heal_kit::{FILE, PAGE, SPEC, arguments, heal, project, report, runs};
+use crate::heal_kit::{
+    FILE, MISSING, MODEL, PAGE, SPEC, arguments, edited, ends, hard, heal, project, report, runs, tier, verdict,
+};
 use crate::model_kit::{ModelServer, Reply};
-use crate::sandbox::{Answer, Sandbox};
-
-fn verdict(answer: &Answer) -> String {
-    answer.json()["verdict"].as_str().unwrap_or_default().to_owned()
-}
-
-#[track_caller]
-fn ends(sandbox: &Sandbox, options: &[&str], word: &str) -> Value {
-    let answer = heal(sandbox, options);
-    let document = answer.json();
-    assert_eq!(document["verdict"], word, "{document:#}\n{}", answer.stderr);
-    let exit = i32::from(!matches!(word, "fixed" | "already-green"));
-    assert_eq!((answer.code, &document["exitCode"]), (exit, &exit.into()));
-    if word != "fixed" {
-        assert_eq!(sandbox.read(FILE), SPEC, "the spec is as it was");
-    }
-    document
-}
+use crate::sandbox::Answer;
 
 #[test]
 fn a_renamed_button_is_repaired_without_a_model_and_proved() {
@@ -162,19 +147,6 @@ fn a_locator_of_a_page_object_is_repaired_only_where_that_is_allowed() {
     );
 }
 
-/// A report with these changes.
-fn edited(red: Option<(&str, u32, u32)>, edit: impl FnOnce(&mut Value)) -> String {
-    let mut document: Value = serde_json::from_str(&report(red)).unwrap();
-    edit(&mut document);
-    document.to_string()
-}
-
-const MISSING: (&str, u32, u32) = (
-    "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button', { name: 'Begin' })\n",
-    3,
-    53,
-);
-
 #[test]
 fn a_repair_after_which_fewer_tests_run_is_none() {
     let sandbox = project(SPEC, "'Start'", PAGE);
@@ -305,21 +277,6 @@ fn a_spec_that_leads_out_of_the_project_is_refused() {
     assert_eq!(std::fs::read_to_string(outside.path()).unwrap(), SPEC);
 }
 
-const MODEL: &str = "openai_compatible/m";
-
-/// A project whose button says something that only a model knows to be the same.
-fn hard() -> Sandbox {
-    project(
-        SPEC,
-        "'Go live'",
-        "- heading \"Orders\" [level=1]\n- button \"Go live\" [ref=e1]\n- button \"Cancel\" [ref=e2]\n- status: done\n",
-    )
-}
-
-fn tier(server: &ModelServer, price: &str) -> String {
-    format!("{MODEL},url={}/v1,{price}", server.url)
-}
-
 #[test]
 fn a_model_picks_where_the_free_tier_stops_and_its_cost_is_in_the_ledger() {
     let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Pick("Go live")]));
@@ -439,6 +396,29 @@ fn a_model_that_does_not_answer_ends_in_giving_up_with_everything_back() {
         let (sandbox, server) = (hard(), ModelServer::start(&[reply]));
         ends(&sandbox, &["--codegen-tier", &tier(&server, "free")], "give-up");
     }
+}
+
+#[test]
+fn a_model_that_is_busy_or_breaks_is_asked_again_and_the_heal_ends_fixed() {
+    let busy = Reply::Later(429, &[("retry-after", "0")]);
+    let until = Reply::Later(429, &[("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT")]);
+    for script in
+        [[busy, Reply::Status(500), Reply::Pick("Go live")], [until, Reply::Status(500), Reply::Pick("Go live")]]
+    {
+        let (sandbox, server) = (hard(), ModelServer::start(&script));
+        let document = ends(&sandbox, &["--codegen-tier", &tier(&server, "prompt=1,answer=2")], "fixed");
+        assert_eq!((server.calls(), &document["model"]["calls"]), (3, &3.into()));
+        // Only the answer is paid for.
+        assert!((document["model"]["costUsd"].as_f64().unwrap() - 0.0011).abs() < 1e-9, "{document:#}");
+        assert_eq!(sandbox.read(FILE), SPEC.replace("'Begin'", "'Go live'"));
+    }
+}
+
+#[test]
+fn a_model_that_asks_for_a_long_pause_is_not_waited_for_and_everything_is_put_back() {
+    let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Later(429, &[("retry-after", "3600")])]));
+    ends(&sandbox, &["--codegen-tier", &tier(&server, "free")], "give-up");
+    assert_eq!(server.calls(), 1);
 }
 
 #[test]

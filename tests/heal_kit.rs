@@ -3,8 +3,9 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::model_kit::ModelServer;
 use crate::sandbox::{Answer, Sandbox};
 
 /// The spec of the project.
@@ -118,4 +119,54 @@ pub fn git(sandbox: &Sandbox, arguments: &[&str]) {
         .output()
         .unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// The verdict in an answer.
+pub fn verdict(answer: &Answer) -> String {
+    answer.json()["verdict"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Heals, and holds the answer to this verdict.
+#[track_caller]
+pub fn ends(sandbox: &Sandbox, options: &[&str], word: &str) -> Value {
+    let answer = heal(sandbox, options);
+    let document = answer.json();
+    assert_eq!(document["verdict"], word, "{document:#}\n{}", answer.stderr);
+    let exit = i32::from(!matches!(word, "fixed" | "already-green"));
+    assert_eq!((answer.code, &document["exitCode"]), (exit, &exit.into()));
+    if word != "fixed" {
+        assert_eq!(sandbox.read(FILE), SPEC, "the spec is as it was");
+    }
+    document
+}
+
+/// A report with these changes.
+pub fn edited(red: Option<(&str, u32, u32)>, edit: impl FnOnce(&mut Value)) -> String {
+    let mut document: Value = serde_json::from_str(&report(red)).unwrap();
+    edit(&mut document);
+    document.to_string()
+}
+
+/// The error of a button that is gone, and its place.
+pub const MISSING: (&str, u32, u32) = (
+    "TimeoutError: locator.click: Timeout 1000ms exceeded.\nCall log:\n  - waiting for getByRole('button', { name: 'Begin' })\n",
+    3,
+    53,
+);
+
+/// A model of nobody's.
+pub const MODEL: &str = "openai_compatible/m";
+
+/// A project whose button says something that only a model knows to be the same.
+pub fn hard() -> Sandbox {
+    project(
+        SPEC,
+        "'Go live'",
+        "- heading \"Orders\" [level=1]\n- button \"Go live\" [ref=e1]\n- button \"Cancel\" [ref=e2]\n- status: done\n",
+    )
+}
+
+/// A tier on this server.
+pub fn tier(server: &ModelServer, price: &str) -> String {
+    format!("{MODEL},url={}/v1,{price}", server.url)
 }

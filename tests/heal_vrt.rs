@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::heal_kit::{FILE, PAGE, SPEC, heal, project, report};
+use crate::heal_kit::{FILE, PAGE, SPEC, hard, heal, project, report, tier};
 use crate::model_kit::{ModelServer, Reply};
 use crate::sandbox::Sandbox;
 
@@ -277,4 +277,42 @@ fn a_first_baseline_in_a_folder_of_its_own_goes_again_and_those_of_other_platfor
     assert_eq!(document["verdict"], "needs-review", "{document:#}");
     assert!(document["reason"].as_str().unwrap().contains("there is one for darwin"), "{document:#}");
     assert!(!sandbox.file("shots/page-linux.png").exists() && sandbox.file("shots/page-darwin.png").exists());
+}
+
+/// A project whose button only a model finds, and whose screenshot differs once it is found.
+fn both_kinds() -> Sandbox {
+    let sandbox = hard();
+    let shots = visual(&picture([255, 0, 0], true));
+    sandbox.write(BASELINE, "");
+    for name in [BASELINE, "actual.png"] {
+        std::fs::write(sandbox.file(name), bytes(&shots, name)).unwrap();
+    }
+    sandbox.write("shot.json", &shots.read("red.json"));
+    let differs = format!("[ $word = green ] && ! cmp -s actual.png {BASELINE} && word=shot\nif grep -q 'falsified");
+    sandbox.write("run.sh", &sandbox.read("run.sh").replacen("if grep -q 'falsified", &differs, 1));
+    sandbox
+}
+
+#[test]
+fn locators_and_screenshots_are_paid_from_one_budget() {
+    // A call is reserved at 4000 tokens of an answer, 0.008 USD, and costs 0.0001: two need 0.0081.
+    for (budget, observed, word) in [("0.00805", 0, "needs-review"), ("0.00815", 1, "fixed")] {
+        let sandbox = both_kinds();
+        let codegen = ModelServer::start(&[Reply::Pick("Go live")]);
+        let observe = ModelServer::start(&[Reply::Say(ACCEPT)]);
+        let (pick, look) = (tier(&codegen, "prompt=0,answer=2"), tier(&observe, "prompt=0,answer=2"));
+        let before = bytes(&sandbox, BASELINE);
+        let tiers = ["--codegen-tier", &pick, "--observe-tier", &look, "--budget-usd", budget];
+        let document = heal(&sandbox, &[&tiers[..], &DECLARED].concat()).json();
+        assert_eq!(document["verdict"], word, "{document:#}");
+        assert_eq!((codegen.calls(), observe.calls()), (1, observed), "{document:#}");
+        let cost = document["model"]["costUsd"].as_f64().unwrap();
+        let calls = f64::from(u32::try_from(1 + observed).unwrap());
+        assert!((cost - 0.0001 * calls).abs() < 1e-9 && cost <= budget.parse().unwrap(), "{cost}");
+        if word == "fixed" {
+            assert_eq!(bytes(&sandbox, BASELINE), bytes(&sandbox, "actual.png"));
+        } else {
+            assert_eq!((sandbox.read(FILE), bytes(&sandbox, BASELINE)), (SPEC.to_owned(), before));
+        }
+    }
 }

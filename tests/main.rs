@@ -29,6 +29,7 @@ mod heal_corpus; // a corpus of failing specs with real Playwright: what is repa
 mod heal_journal; // `heal` killed, interrupted, doubled, overtaken by an edit
 mod heal_kit; // no tests: a project whose test command is a script that answers with a report
 mod heal_locator; // a target that is not found is asked of a model, judged, marked and proposed; `verify --heal`, `rerun --heal`
+mod heal_report; // `heal`: what the report of a run tells, and where a failing test's page stands
 mod heal_vrt; // `heal` and `vrt review` on screenshots, with a model server
 mod house; // the map of the rooms, and that none imports upward
 mod minimise; // the steps that a bug needs, found by replays in a browser

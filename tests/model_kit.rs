@@ -30,6 +30,8 @@ pub enum Reply {
     Say(&'static str),
     /// A status, with a text that repeats the key.
     Status(u16),
+    /// A status with these headers.
+    Later(u16, &'static [(&'static str, &'static str)]),
     /// A redirect to another address.
     Moved(String),
     /// More than anybody reads.
@@ -134,6 +136,11 @@ fn answer(request: &Asked, reply: &Reply) -> Response {
         Reply::Status(status) => {
             let body = json!({ "error": { "message": format!("no luck with the key {KEY}") } });
             return (StatusCode::from_u16(*status).unwrap(), axum::Json(body)).into_response();
+        }
+        Reply::Later(status, headers) => {
+            let headers: HeaderMap =
+                headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+            return (StatusCode::from_u16(*status).unwrap(), headers, "not now").into_response();
         }
         Reply::Moved(to) => return (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, to.clone())]).into_response(),
         Reply::Flood => return "x".repeat(6 << 20).into_response(),

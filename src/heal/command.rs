@@ -14,6 +14,8 @@ use crate::child::ProcessGroup;
 
 /// Takes the report; Playwright loads it beside the reporters of the user's configuration.
 const REPORTER: &str = include_str!("reporter.js");
+/// What a run of a shard is told: tests of the same file, also in other projects, may run in another one, unseen.
+pub(crate) const SHARDED: &str = "it runs one shard of the tests, so what the others check would stay unproved; leave the shard away (`--shard`, or `shard` of the configuration): only this file is run";
 /// So much of what the command says is kept.
 const TAIL: usize = 8 << 10;
 
@@ -50,7 +52,7 @@ impl TestCommand {
     /// A command from its words; one word with blanks in it is a line for the shell. `{file}` stands for the test file.
     ///
     /// # Errors
-    /// [`HealError::Command`] for an empty command, and for one that updates snapshots by itself.
+    /// [`HealError::Command`] for an empty command, for one that updates snapshots by itself, and for one that runs a shard.
     pub fn new(words: Vec<String>, directory: PathBuf, limit: Duration) -> Result<Self, HealError> {
         if words.iter().all(|word| word.trim().is_empty()) {
             return Err(HealError::Command("it is empty".to_owned()));
@@ -64,6 +66,10 @@ impl TestCommand {
                 "it updates snapshots, so it could never fail; baselines are promoted one by one after review"
                     .to_owned(),
             ));
+        }
+        let shards = |word: &str| word == "--shard" || word.starts_with("--shard=");
+        if words.iter().flat_map(|word| word.split_whitespace()).any(shards) {
+            return Err(HealError::Command(SHARDED.to_owned()));
         }
         Ok(Self { words, directory, limit })
     }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::page::Page;
-use super::report::{Place, Report, ReportError, TestResult, Try};
+use super::report::{Place, Report, ReportError, TestResult, Try, is_snapshot};
 
 /// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +67,9 @@ pub struct Failure {
     pub received: Option<String>,
     /// The page's snapshot file.
     pub context: Option<PathBuf>,
-    /// What stands in that file, once it was read.
+    /// Where the page may stand when no such file holds it: snapshots that the test attached, the errors of the try.
+    pub told: Vec<String>,
+    /// What holds the page: that file, once it was read, or one of the others.
     pub snapshot: String,
     /// Baseline, actual, difference.
     pub images: Images,
@@ -178,7 +180,10 @@ fn failure(test: &TestResult) -> Option<Failure> {
     let is_assertion = matcher.is_some();
     let method = matcher.or_else(|| find(&METHOD, &message)).unwrap_or_default();
     let images = images(last);
-    let context = last.attachments.iter().find(|a| a.name == "error-context").map(|a| a.path.clone());
+    let named = |is: fn(&str) -> bool| last.attachments.iter().find(|a| is(&a.name)).map(|a| a.path.clone());
+    let text = |path: &PathBuf| !path.extension().is_some_and(|end| end == "png" || end == "webp" || end == "jpeg");
+    let context = named(|name| name == "error-context").or_else(|| named(is_snapshot).filter(text));
+    let told = last.snapshots.iter().chain(last.errors.iter().map(|error| &error.message)).cloned().collect();
     let locator = find(&STRICT, &message).or_else(|| find(&LOCATOR, &message)).or_else(|| find(&WAITING, &message));
     let test_place = Place { file: test.file.clone(), line: test.line, column: 1 };
     Some(Failure {
@@ -194,6 +199,7 @@ fn failure(test: &TestResult) -> Option<Failure> {
         received: find(&RECEIVED, &message),
         message,
         context,
+        told,
         snapshot: String::new(),
         images,
     })
@@ -259,6 +265,13 @@ fn images(last: &Try) -> Images {
 }
 
 impl Failure {
+    /// Takes what holds the page: what was read from its file, or else what the report itself tells.
+    pub fn see(&mut self, read: Option<String>) {
+        let holds = |text: &&String| !Page::of_context(text).nodes.is_empty();
+        let found = read.iter().chain(&self.told).find(holds).or(read.as_ref());
+        self.snapshot = found.cloned().unwrap_or_default();
+    }
+
     /// Two failures of this signature are the same one.
     #[must_use]
     pub fn signature(&self) -> String {
@@ -295,7 +308,7 @@ mod tests {
             tries: vec![Try {
                 status: "failed".into(),
                 errors: vec![ReportError { message: message.into(), ..ReportError::default() }],
-                attachments: vec![],
+                ..Try::default()
             }],
         };
         failure(&test).unwrap()
@@ -370,11 +383,11 @@ mod tests {
         let shot = |name: &str, path: &str| Attachment { name: name.into(), path: path.into() };
         let one = |number: u32| Try {
             status: "failed".into(),
-            errors: vec![],
             attachments: vec![
                 shot("page-expected.png", "/shots/page-linux.png"),
                 shot("page-actual.png", &format!("/out/{number}/page-actual.png")),
             ],
+            ..Try::default()
         };
         let test = TestResult {
             title: "t".into(),

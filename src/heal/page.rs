@@ -25,12 +25,25 @@ pub struct Node {
 }
 
 impl Page {
-    /// Reads the snapshot out of an `error-context` file; an empty page when there is none.
+    /// Reads the page out of what a failing test left: an `error-context` file, an aria snapshot, or the text of its errors. An
+    /// empty page when there is none in it.
+    ///
+    /// Playwright writes a whole page under `# Page snapshot`, and leaves that away when the matcher that failed brought a
+    /// snapshot of its own: then it stands in the error details, as YAML, or as what an aria snapshot received.
     #[must_use]
-    pub fn of_context(markdown: &str) -> Self {
-        let Some(rest) = markdown.split_once("# Page snapshot").map(|(_, rest)| rest) else { return Self::default() };
-        let Some(yaml) = rest.split_once("```yaml\n").map(|(_, rest)| rest) else { return Self::default() };
-        Self::parse(yaml.split_once("\n```").map_or(yaml, |(yaml, _)| yaml))
+    pub fn of_context(text: &str) -> Self {
+        // The test's own source may hold snapshots too: what it expects is no page.
+        let told = section(text, "Test source").map_or(text, |(before, _)| before);
+        let own = section(told, "Page snapshot").and_then(|(_, rest)| fenced(rest));
+        let inner = || section(told, "Error details").map_or(told, |(_, rest)| rest);
+        let bare = || told.trim_start().starts_with("- ").then(|| told.to_owned());
+        let found = own
+            .map(str::to_owned)
+            .filter(|yaml| !Self::parse(yaml).nodes.is_empty())
+            .or_else(|| fenced(inner()).map(str::to_owned))
+            .or_else(|| received(inner()))
+            .or_else(bare);
+        found.map(|yaml| Self::parse(&yaml)).unwrap_or_default()
     }
 
     /// Reads a snapshot.
@@ -121,6 +134,42 @@ impl Page {
     }
 }
 
+/// What stands before a heading, and what stands after it.
+fn section<'a>(text: &'a str, heading: &str) -> Option<(&'a str, &'a str)> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.strip_prefix('#').is_some_and(|rest| rest.trim_start_matches('#').trim() == heading) {
+            return Some((text.get(..at)?, text.get(at + line.len()..)?));
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// The first YAML between fences.
+fn fenced(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("```yaml\n").or_else(|| text.split_once("```yml\n"))?;
+    Some(rest.split_once("\n```").map_or(rest, |(yaml, _)| yaml))
+}
+
+/// What an aria snapshot received, out of the difference to what it expected: `+` is the page's, `-` the test's, the rest of both.
+fn received(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("toMatchAriaSnapshot")?;
+    let mut lines = rest.lines().skip_while(|line| !line.trim_start().starts_with("+ Received  +")).skip(1);
+    let mut yaml = String::new();
+    for line in lines.by_ref() {
+        let line = match (line.get(..2), line.get(2..)) {
+            (Some("+ " | "  "), Some(rest)) if rest.trim_start().starts_with("- ") => rest,
+            (Some("- "), _) | (None, _) => continue,
+            _ if line.trim().is_empty() || line.starts_with("@@") => continue,
+            _ => break,
+        };
+        yaml.push_str(line);
+        yaml.push('\n');
+    }
+    (!yaml.is_empty()).then_some(yaml)
+}
+
 fn node(item: &str, parent: Option<usize>) -> Option<Node> {
     // YAML puts a key with a colon in it between quotes.
     let unquoted;
@@ -209,6 +258,28 @@ mod tests {
         assert!(page.nodes[5].disabled);
         assert!(page.is_in(4, Some(2)) && !page.is_in(5, Some(2)));
         assert!(page.words(0).contains("Total: 42"));
+    }
+
+    #[test]
+    fn a_page_is_found_also_where_only_the_error_details_hold_it() {
+        let told = |text: &str| {
+            let page = Page::of_context(text);
+            page.nodes.into_iter().map(|node| format!("{} {}", node.role, node.name)).collect::<Vec<_>>()
+        };
+        let source = "# Test source\n\n```ts\n- button \"Fake\"\n```\n```yaml\n- button \"Fake\"\n```\n";
+        let details = "# Error details\n\n```\nTimeoutError: x\n```\n\n```yaml\n- button \"Start\" [ref=e1]\n- status: done\n```\n\n";
+        assert_eq!(told(&format!("# Instructions\n\n{details}{source}")), ["button Start", "status "]);
+        // An empty section is as none; one that holds the page goes first.
+        assert_eq!(told(&format!("{details}# Page snapshot\n\n```yaml\n\n```\n{source}")).len(), 2);
+        assert_eq!(told(&format!("{details}# Page snapshot\n\n```yaml\n- link \"A\"\n```\n{source}")), ["link A"]);
+        let difference = "Error: expect(locator).toMatchAriaSnapshot(expected) failed\n\nLocator: locator('body')\n- Expected  - 1\n+ Received  + 1\n\n  - heading \"Orders\" [level=1]\n- - button \"Begin\"\n+ - button \"Start\"\n  - list:\n+   - listitem: one\n\nCall log:\n  - Expect \"toMatchAriaSnapshot\" with timeout 5000ms\n";
+        assert_eq!(told(difference), ["heading Orders", "button Start", "list ", "listitem "]);
+        assert_eq!(told("- button \"Start\"\n"), ["button Start"]);
+        assert_eq!(
+            told("TimeoutError: locator.click: Timeout\nCall log:\n  - waiting for getByRole('button')\n"),
+            [""; 0]
+        );
+        assert_eq!(told(source), [""; 0]);
     }
 
     #[test]

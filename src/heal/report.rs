@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use base64::Engine as _;
 use regex::Regex;
 use serde::Deserialize;
 
@@ -13,6 +14,8 @@ pub struct Report {
     pub tests: Vec<TestResult>,
     /// Errors outside of tests: a file that does not compile, no tests, a server that did not start.
     pub errors: Vec<ReportError>,
+    /// Whether only a shard of the tests ran.
+    pub sharded: bool,
 }
 
 /// One test in one project.
@@ -41,6 +44,8 @@ pub struct Try {
     pub errors: Vec<ReportError>,
     /// What it left: screenshots, the page's snapshot.
     pub attachments: Vec<Attachment>,
+    /// Aria snapshots that were attached as text.
+    pub snapshots: Vec<String>,
 }
 
 /// An error as Playwright tells it, without colours.
@@ -87,6 +92,13 @@ struct RawReport {
 #[serde(rename_all = "camelCase", default)]
 struct RawConfig {
     root_dir: PathBuf,
+    shard: Option<RawShard>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawShard {
+    total: u32,
 }
 
 #[derive(Default, Deserialize)]
@@ -142,6 +154,23 @@ struct RawPlace {
 struct RawAttachment {
     name: String,
     path: Option<PathBuf>,
+    /// Its bytes as base64, when it is no file.
+    body: Option<String>,
+}
+
+impl RawAttachment {
+    /// Its text, when it is an aria snapshot that is no file.
+    fn snapshot(&self) -> Option<String> {
+        let bytes = base64::engine::general_purpose::STANDARD.decode(self.body.as_ref()?).ok()?;
+        String::from_utf8(bytes).ok().filter(|_| is_snapshot(&self.name))
+    }
+}
+
+/// Whether an attachment of this name is a page as text: `aria`, `page snapshot`.
+#[must_use]
+pub fn is_snapshot(name: &str) -> bool {
+    let name: String = name.to_lowercase().chars().filter(|letter| letter.is_ascii_alphanumeric()).collect();
+    name.contains("aria") || name.contains("pagesnapshot")
 }
 
 impl Report {
@@ -157,7 +186,8 @@ impl Report {
             // The outermost suite is the file.
             collect(suite, &[], &raw.config.root_dir, true, &mut tests);
         }
-        Ok(Self { tests, errors: raw.errors.into_iter().map(error).collect() })
+        let sharded = raw.config.shard.is_some_and(|shard| shard.total > 1);
+        Ok(Self { tests, errors: raw.errors.into_iter().map(error).collect(), sharded })
     }
 
     /// The part of it that is about one file.
@@ -175,6 +205,7 @@ impl Report {
                 })
                 .cloned()
                 .collect(),
+            sharded: self.sharded,
         }
     }
 
@@ -204,6 +235,7 @@ fn collect(suite: RawSuite, titles: &[String], root: &Path, is_file: bool, out: 
             let tries = test.results.into_iter().map(|result| Try {
                 status: result.status.unwrap_or_default(),
                 errors: result.errors.into_iter().map(error).collect(),
+                snapshots: result.attachments.iter().filter_map(RawAttachment::snapshot).collect(),
                 attachments: result
                     .attachments
                     .into_iter()

@@ -1,6 +1,11 @@
 // Writes what a run came to as Playwright's own JSON reporter would, beside whatever reporters the user has.
 const fs = require('fs');
 
+// Text that is no file; pictures without a file are of no use here.
+const attachment = ({ name, contentType, path, body }) => ({
+  name, contentType, path,
+  body: !path && body && !/^image|^video/.test(contentType) && body.length < 1 << 20 ? body.toString('base64') : undefined,
+});
 const error = (e) => ({ message: e.message ?? e.value ?? '', stack: e.stack, location: e.location });
 
 class Reporter {
@@ -27,7 +32,7 @@ class Reporter {
         duration: result.duration,
         errors: result.errors.map(error),
         errorLocation: result.error?.location,
-        attachments: result.attachments.map(({ name, contentType, path }) => ({ name, contentType, path })),
+        attachments: result.attachments.map(attachment),
       })),
     };
   }
@@ -45,7 +50,7 @@ class Reporter {
   onEnd() {
     const projects = this.suite?.suites ?? [];
     const suites = projects.flatMap((project) => project.suites.map((file) => this.nest(file, project.title)));
-    const config = { rootDir: this.config?.rootDir, version: this.config?.version };
+    const config = { rootDir: this.config?.rootDir, version: this.config?.version, shard: this.config?.shard };
     const path = process.env.AGENT_TEST_HEAL_REPORT;
     fs.writeFileSync(path + '.new', JSON.stringify({ config, suites, errors: this.errors ?? [] }));
     fs.renameSync(path + '.new', path);

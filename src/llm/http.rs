@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::Value;
@@ -88,8 +89,16 @@ pub(super) fn next_pause(tries: u32, after: Option<Duration>) -> Option<Duration
 }
 
 fn pause(answer: &Response) -> Option<Duration> {
-    let seconds: f64 = answer.headers().get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok()
+    asked_pause(answer.headers().get("retry-after")?.to_str().ok()?, Utc::now())
+}
+
+/// What `Retry-After` asks for: seconds, or a date; one that is over asks for nothing.
+fn asked_pause(text: &str, now: DateTime<Utc>) -> Option<Duration> {
+    if let Ok(seconds) = text.trim().parse() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = DateTime::parse_from_rfc2822(text.trim()).ok()?;
+    Some((date.to_utc() - now).to_std().unwrap_or_default())
 }
 
 async fn read(mut answer: Response) -> Result<Vec<u8>, String> {
@@ -145,5 +154,18 @@ mod tests {
         assert_eq!(pauses, [400, 1200]);
         assert_eq!(next_pause(1, Some(Duration::from_secs(2))), Some(Duration::from_secs(2)));
         assert_eq!(next_pause(1, Some(Duration::from_hours(1))), None);
+    }
+
+    #[test]
+    fn a_provider_asks_for_a_pause_in_seconds_or_until_a_date() {
+        let now = DateTime::parse_from_rfc3339("2015-10-21T07:28:00Z").unwrap().to_utc();
+        let asked = |text| asked_pause(text, now);
+        assert_eq!(asked(" 3 "), Some(Duration::from_secs(3)));
+        assert_eq!(asked("0.5"), Some(Duration::from_millis(500)));
+        assert_eq!(asked("Wed, 21 Oct 2015 07:28:07 GMT"), Some(Duration::from_secs(7)));
+        assert_eq!(asked("Wed, 21 Oct 2015 07:27:00 GMT"), Some(Duration::ZERO));
+        let long = asked("Wed, 21 Oct 2015 09:28:00 GMT");
+        assert_eq!((long, next_pause(1, long)), (Some(Duration::from_hours(2)), None));
+        assert_eq!(["soon", "-1", "NaN", ""].map(asked), [None; 4]);
     }
 }

@@ -24,6 +24,7 @@ fn failure(text: &str, marker: &str, method: &str, kind: FailureKind) -> Failure
         locator: None,
         received: None,
         context: None,
+        told: Vec::new(),
         snapshot: String::new(),
         images: Images::default(),
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::heal::advisor::{Advisor, masked};
 use crate::heal::artifacts::{error_context, usual_folders};
 use crate::heal::asserted::Asserted;
-use crate::heal::command::{TestRun, TestRunner};
+use crate::heal::command::{SHARDED, TestRun, TestRunner};
 use crate::heal::diagnose::{Diagnosis, Failure, FailureKind, diagnose};
 use crate::heal::error::HealError;
 use crate::heal::gate::asserted_in;
@@ -231,14 +231,17 @@ impl Work<'_> {
             let said = masked(&tail.into_iter().rev().collect::<Vec<_>>().join(" "));
             return Err(HealError::NoReport(if said.is_empty() { "it said nothing".to_owned() } else { said }));
         };
+        if report.sharded {
+            return Err(HealError::Command(SHARDED.to_owned()));
+        }
         let mut diagnosis = diagnose(&report);
         if let Diagnosis::Failing(failures) = &mut diagnosis {
             // Playwright wipes what it left at the next run.
             for failure in failures {
                 let named = failure.context.as_ref().and_then(|path| read_to_string(path).ok());
-                failure.snapshot = named
-                    .or_else(|| error_context(&self.options.output, &failure.test_place.file, since))
-                    .unwrap_or_default();
+                let left = || error_context(&self.options.output, &failure.test_place.file, since);
+                let read = named.or_else(left);
+                failure.see(read);
             }
         }
         Ok(Ok((report, diagnosis)))
