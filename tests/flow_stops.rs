@@ -31,7 +31,7 @@ fn page(path: &str, mode: &str) -> Option<String> {
 }
 
 fn flow(open: &str, acts: &[&str]) -> String {
-    let acts: String = acts.iter().map(|act| format!("  - act: \"{act}\"\n")).collect();
+    let acts = acts.iter().map(|act| format!("  - act: \"{act}\"\n")).collect::<Vec<_>>().concat();
     format!("steps:\n  - open: {open}\n{acts}  - expect: {{ role: heading }}\n")
 }
 

@@ -160,7 +160,7 @@ fn received(text: &str) -> Option<String> {
     for line in lines.by_ref() {
         let line = match (line.get(..2), line.get(2..)) {
             (Some("+ " | "  "), Some(rest)) if rest.trim_start().starts_with("- ") => rest,
-            (Some("- "), _) | (None, _) => continue,
+            (Some("- ") | None, _) => continue,
             _ if line.trim().is_empty() || line.starts_with("@@") => continue,
             _ => break,
         };

@@ -169,7 +169,7 @@ impl RawAttachment {
 /// Whether an attachment of this name is a page as text: `aria`, `page snapshot`.
 #[must_use]
 pub fn is_snapshot(name: &str) -> bool {
-    let name: String = name.to_lowercase().chars().filter(|letter| letter.is_ascii_alphanumeric()).collect();
+    let name: String = name.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
     name.contains("aria") || name.contains("pagesnapshot")
 }
 
