@@ -1,162 +1,30 @@
-//! What the tests of a spec do and check, as values that can be compared. Pure.
+//! The walk over a spec's syntax: which test, in which conditions, awaited or not.
 
 use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
-use super::chain::Chain;
-use super::{Hide, Spec, unquoted, visit};
-
-/// What a spec does and checks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// The tests, in order; last, what stands outside of all tests (hooks, helpers, page objects).
-    pub tests: Vec<TestFacts>,
-}
-
-/// What one test does and checks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TestFacts {
-    /// Titles from the outermost `describe` to the test; empty for what stands outside of tests.
-    pub title: String,
-    /// Line of the test, from 1.
-    pub line: usize,
-    /// Actions and assertions, in order.
-    pub facts: Vec<Fact>,
-    /// What weakens a test, counted: `skip`, `only`, `timeout`, `force`, `nth`, `try`, `return`, …
-    pub hazards: BTreeMap<String, usize>,
-    /// Largest time limits in milliseconds, by where they stand (`timeout`, `setTimeout`).
-    pub limits: BTreeMap<String, u64>,
-}
-
-/// What a fact is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FactKind {
-    /// Something is done.
-    Action,
-    /// Something is checked.
-    Assertion,
-}
-
-/// One action or assertion.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fact {
-    /// Which.
-    pub kind: FactKind,
-    /// The call without its locators and, for an assertion, without the values expected.
-    pub shape: String,
-    /// The values expected (arguments of the matcher), for an assertion.
-    pub expected: Vec<String>,
-    /// Its locator.
-    pub locator: Option<LocatorUse>,
-    /// Whether it is awaited or returned.
-    pub awaited: bool,
-    /// `expect.soft`.
-    pub soft: bool,
-    /// Whether it checks that something is not so.
-    pub negated: bool,
-    /// The matcher of an assertion, the method of an action.
-    pub method: String,
-    /// The conditions, loops, `try`s and callbacks that it stands in, from the outside.
-    pub within: Vec<String>,
-    /// Line, from 1.
-    pub line: usize,
-}
-
-/// A locator as it is used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LocatorUse {
-    /// Its text, in normal form.
-    pub text: String,
-    /// The words that a person sees which it names: text, label, placeholder, accessible name.
-    pub words: Vec<String>,
-    /// The methods of its links.
-    pub methods: Vec<String>,
-    /// The role of its last `getByRole`.
-    pub role: Option<String>,
-}
-
-impl LocatorUse {
-    /// Of a chain's locator.
-    #[must_use]
-    pub fn of(spec: &Spec, chain: &Chain) -> Option<Self> {
-        let range = chain.locator()?;
-        let links = chain.locator_links();
-        let mut words = Vec::new();
-        let mut role = None;
-        for link in links {
-            match link.method.as_str() {
-                "getByRole" => {
-                    role.clone_from(&link.text);
-                    words.extend(link.name_option.clone());
-                }
-                "getByText" | "getByLabel" | "getByPlaceholder" | "getByAltText" | "getByTitle" => {
-                    words.extend(link.text.clone());
-                }
-                "filter" | "locator" => words.extend(link.name_option.clone()),
-                _ => {}
-            }
-            // A pattern is a word too: what it must not become is another one.
-            if link.text.is_none() && link.name_option.is_none() && link.method.starts_with("getBy") {
-                words.extend(link.args.iter().filter(|argument| argument.starts_with('/')).cloned());
-            }
-        }
-        let text: String = spec.text().get(range)?.split_whitespace().collect::<Vec<_>>().join(" ");
-        Some(Self { text, words, methods: links.iter().map(|link| link.method.clone()).collect(), role })
-    }
-}
-
-/// Matchers that only ask whether something is there: their locator is what they expect.
-pub(crate) const PRESENCE: &[&str] =
-    &["toBeVisible", "toBeAttached", "toBeInViewport", "toHaveCount", "toBeTruthy", "toBeDefined", "toBeHidden"];
-
-impl Fact {
-    /// Whether the locator is itself what is expected.
-    #[must_use]
-    pub fn checks_presence(&self) -> bool {
-        self.kind == FactKind::Assertion && (PRESENCE.contains(&self.method.as_str()) || self.asks_state())
-    }
-
-    /// Whether it expects `false` or nothing at all.
-    fn is_false(&self) -> bool {
-        self.method == "toBeFalsy"
-            || (self.method == "toBe" || self.method == "toEqual")
-                && self.expected.first().is_some_and(|value| matches!(value.as_str(), "false" | "0"))
-    }
-
-    /// `expect(await locator.isVisible()).toBe(true)` and its kin.
-    fn asks_state(&self) -> bool {
-        [".isVisible()", ".isHidden()", ".count()"].iter().any(|asks| self.shape.contains(asks))
-    }
-
-    /// Whether it checks that something is absent or otherwise.
-    #[must_use]
-    pub fn checks_absence(&self) -> bool {
-        self.kind == FactKind::Assertion
-            && (self.negated
-                || self.method == "toBeHidden"
-                || (self.method == "toHaveCount" && self.expected.first().is_some_and(|count| count == "0"))
-                || (self.asks_state() && self.is_false() != self.shape.contains(".isHidden()")))
-    }
-}
+use super::{Fact, FactKind, Facts, LocatorUse, TestFacts};
+use crate::heal::spec::chain::Chain;
+use crate::heal::spec::{Hide, Spec, unquoted, visit};
 
 /// Where the walk stands.
 #[derive(Clone, Default)]
-struct Place {
+pub(super) struct Place {
     titles: Vec<String>,
     test: Option<usize>,
-    within: Vec<String>,
-    awaited: bool,
+    pub(super) within: Vec<String>,
+    pub(super) awaited: bool,
 }
 
-struct Walk<'a> {
-    spec: &'a Spec,
+pub(super) struct Walk<'a> {
+    pub(super) spec: &'a Spec,
     tests: Vec<TestFacts>,
     outside: TestFacts,
     declared: BTreeMap<String, LocatorUse>,
 }
 
-pub(super) fn collect(spec: &Spec) -> Facts {
+pub(in crate::heal::spec) fn collect(spec: &Spec) -> Facts {
     let mut walk = Walk { spec, tests: Vec::new(), outside: TestFacts::default(), declared: declared(spec) };
     walk.node(spec.root(), &Place::default());
     let mut tests = walk.tests;
@@ -186,7 +54,7 @@ fn declared(spec: &Spec) -> BTreeMap<String, LocatorUse> {
 }
 
 impl Walk<'_> {
-    fn test(&mut self, place: &Place) -> &mut TestFacts {
+    pub(super) fn test(&mut self, place: &Place) -> &mut TestFacts {
         match place.test.and_then(|index| self.tests.get_mut(index)) {
             Some(test) => test,
             None => &mut self.outside,
@@ -194,16 +62,12 @@ impl Walk<'_> {
     }
 
     /// The locator of a chain, also where a variable or field of this file holds it.
-    fn locator(&self, chain: &Chain) -> Option<LocatorUse> {
+    pub(super) fn locator(&self, chain: &Chain) -> Option<LocatorUse> {
         LocatorUse::of(self.spec, chain).or_else(|| {
             let member =
                 chain.links.first().filter(|link| !link.is_call).map(|link| format!("{}.{}", chain.root, link.method));
             self.declared.get(&chain.root).or_else(|| self.declared.get(&member?)).cloned()
         })
-    }
-
-    fn hazard(&mut self, place: &Place, name: &str) {
-        *self.test(place).hazards.entry(name.to_owned()).or_default() += 1;
     }
 
     fn children(&mut self, node: Node<'_>, place: &Place) {
@@ -449,151 +313,6 @@ impl Walk<'_> {
         }
         self.children(body, &inner);
         true
-    }
-
-    fn hazards_of_call(&mut self, chain: &Chain, callee: &str, arguments: Option<Node<'_>>, place: &Place) {
-        let names: Vec<String> =
-            chain.links.iter().filter(|link| link.is_call).map(|link| link.method.clone()).collect();
-        let own_test =
-            callee.starts_with("test.") || callee.starts_with("testInfo.") || callee.starts_with("test.info()");
-        for name in &names {
-            match name.as_str() {
-                "nth" | "first" | "last" => self.hazard(place, "nth"),
-                "waitForTimeout"
-                | "catch"
-                | "setDefaultTimeout"
-                | "setDefaultNavigationTimeout"
-                | "routeFromHAR"
-                | "route"
-                | "addInitScript" => self.hazard(place, name),
-                "skip" | "fixme" | "fail" | "only" | "slow" | "setTimeout" | "configure" if own_test => {
-                    self.hazard(place, name);
-                }
-                _ => {}
-            }
-        }
-        if let Some(arguments) = arguments {
-            self.options(arguments, place);
-            if names.last().is_some_and(|name| name.to_ascii_lowercase().contains("timeout")) {
-                let number = arguments.named_child(0).and_then(|node| self.spec.of(node).replace('_', "").parse().ok());
-                if let Some(number) = number {
-                    self.limit(place, "setTimeout", number);
-                }
-            }
-        }
-    }
-
-    fn limit(&mut self, place: &Place, name: &str, value: u64) {
-        // Zero means without an end.
-        let value = if value == 0 { u64::MAX } else { value };
-        let limit = self.test(place).limits.entry(name.to_owned()).or_default();
-        *limit = limit.saturating_add(value);
-    }
-
-    /// Options that weaken: `force`, `timeout`, `noWaitAfter`, tolerances of screenshots, `retries`.
-    fn options(&mut self, arguments: Node<'_>, place: &Place) {
-        let mut cursor = arguments.walk();
-        let objects: Vec<Node<'_>> =
-            arguments.named_children(&mut cursor).filter(|node| node.kind() == "object").collect();
-        for object in objects {
-            let mut pairs = object.walk();
-            let all: Vec<Node<'_>> = object.named_children(&mut pairs).collect();
-            for pair in all {
-                let (Some(key), Some(value)) = (pair.child_by_field_name("key"), pair.child_by_field_name("value"))
-                else {
-                    continue;
-                };
-                let key = self.spec.of(key).trim_matches(['\'', '"']).to_owned();
-                let value = self.spec.of(value).to_owned();
-                match key.as_str() {
-                    "force" | "noWaitAfter" | "trial" | "retries" => self.hazard(place, &key),
-                    "maxDiffPixels" | "maxDiffPixelRatio" | "threshold" | "mask" | "maskColor" | "clip"
-                    | "omitBackground" => {
-                        self.hazard(place, &format!("{key}={value}"));
-                    }
-                    "timeout" => {
-                        self.hazard(place, "timeout");
-                        if let Ok(number) = value.replace('_', "").parse() {
-                            self.limit(place, "timeout", number);
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    fn assertion(&mut self, node: Node<'_>, chain: &Chain, place: &Place) {
-        let spec = self.spec;
-        let calls = || chain.links.iter().rev().filter(|link| link.is_call);
-        let Some(matcher) = calls().find(|link| link.method.starts_with("to")).or_else(|| calls().next()) else {
-            return;
-        };
-        for link in calls().filter(|link| link.method == "catch") {
-            self.hazard(place, &link.method);
-        }
-        // `expect.extend`, `expect.configure` alone check nothing.
-        if chain.root == "expect"
-            && chain.links.iter().filter(|link| link.is_call).count() < 2
-            && !matches!(matcher.method.as_str(), "fail")
-        {
-            return;
-        }
-        let mut at = node;
-        let mut subject = None;
-        while let Some(callee) = at.child_by_field_name("function") {
-            subject = at.child_by_field_name("arguments").and_then(|arguments| arguments.named_child(0));
-            match callee.child_by_field_name("object") {
-                Some(mut object) => {
-                    while object.kind() == "member_expression" {
-                        match object.child_by_field_name("object") {
-                            Some(inner) => object = inner,
-                            None => break,
-                        }
-                    }
-                    if object.kind() != "call_expression" {
-                        break;
-                    }
-                    at = object;
-                }
-                None => break,
-            }
-        }
-        let words: Vec<&str> = chain.links.iter().map(|link| link.method.as_str()).collect();
-        let subject_chain = subject.map(|subject| Chain::of(spec, subject));
-        let locator = subject_chain.as_ref().and_then(|chain| self.locator(chain));
-        let subject_text = subject.map(|subject| spec.normal(subject, Hide::Locators)).unwrap_or_default();
-        let has_options = matcher
-            .args
-            .last()
-            .is_some_and(|last| last.starts_with('{') && matcher.args.len() > 1 || last.contains("timeout:"));
-        let values =
-            if has_options { matcher.args.get(..matcher.args.len() - 1).unwrap_or_default() } else { &matcher.args };
-        let fact = Fact {
-            kind: FactKind::Assertion,
-            shape: format!("expect({subject_text}).{}", words.join(".")),
-            expected: values.to_vec(),
-            locator,
-            awaited: place.awaited,
-            soft: words.contains(&"soft"),
-            negated: words.iter().filter(|word| **word == "not").count() % 2 == 1,
-            method: matcher.method.clone(),
-            within: place.within.clone(),
-            line: node.start_position().row + 1,
-        };
-        self.test(place).facts.push(fact);
-        let mut arguments = Vec::new();
-        let mut down = Some(node);
-        while let Some(call) = down {
-            arguments.extend(call.child_by_field_name("arguments"));
-            down = call
-                .child_by_field_name("function")
-                .and_then(|callee| callee.child_by_field_name("object"))
-                .filter(|object| object.kind() == "call_expression");
-        }
-        for arguments in arguments {
-            self.options(arguments, place);
-        }
     }
 }
 
