@@ -33,6 +33,13 @@ const PAGES: &[(&str, &str)] = &[
         <button onclick=\"say('right')\">Charts</button></nav>",
     ),
     (
+        "/pictures",
+        "<!doctype html><html lang=en><title>Pictures</title><h1>Pictures</h1><p id=out>-</p>
+        <ul><li><a href=# role=button data-toggle=dropdown onclick=\"document.getElementById('menu').style.display = 'block'; return false\">3</a>
+        <div id=menu class=dropdown-menu style=display:none><a href=#one onclick=\"document.getElementById('out').textContent = 'pressed'\">
+        <div><img src='data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7' width=20 height=20 alt='User Avatar'><div><h3>Brad Diesel</h3><p>Call me</p></div></div></a></div></li></ul>",
+    ),
+    (
         "/marks",
         "<!doctype html><html lang=en><title>Marks</title><h1>Marks</h1><p id=out>-</p>
         <button onclick=\"localStorage.mark = document.cookie = 'mark=1'\">Mark</button>
@@ -114,6 +121,14 @@ fn what_is_gone_ambiguous_of_another_role_or_covered_is_not_pressed() {
 #[test]
 fn a_target_that_is_pushed_away_as_the_pointer_comes_is_followed() {
     let flows = played("/drawer", vec![vec![click(json!({ "role": "button", "name": "Charts" })), shows("right")]]);
+    assert!(flows[0].iter().all(|step| step["status"] == "passed"), "{flows:#?}");
+}
+
+#[test]
+fn a_link_is_found_by_the_name_that_it_has_once_its_menu_is_open() {
+    let link = json!({ "role": "link", "name": "User Avatar Brad Diesel Call me", "css": "#menu > a" });
+    let open = click(json!({ "role": "button", "name": "3" }));
+    let flows = played("/pictures", vec![vec![open, click(link), shows("pressed")]]);
     assert!(flows[0].iter().all(|step| step["status"] == "passed"), "{flows:#?}");
 }
 

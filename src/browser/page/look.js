@@ -140,7 +140,8 @@
     const start = api.now();
     const entry = { key, role: roleOf(element), name: nameOf(element) };
     spent += api.now() - start;
-    named.set(element, entry);
+    // What is not shown has another name than what is: pictures in it do not count.
+    if (element.checkVisibility?.({ visibilityProperty: true }) ?? true) named.set(element, entry);
     return entry;
   };
 
