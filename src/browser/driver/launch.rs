@@ -19,6 +19,9 @@ use super::home::{self, Home};
 use super::process::{POLL, group_runs, signal_group};
 use super::sweep::sweep;
 
+/// So often a driver that met a taken port is started again.
+const PORT_TRIES: u32 = 3;
+
 /// How long chromedriver may take to say its port. It needs a tenth of a second on an idle machine.
 const UP: Duration = Duration::from_secs(30);
 /// How long browsers may take to close by themselves.
@@ -72,6 +75,21 @@ impl Driver {
     /// # Errors
     /// As [`Driver::start`].
     pub async fn start_guarded(options: &DriverOptions, guard: &GuardProgram) -> Result<Self, DriverError> {
+        let mut left = PORT_TRIES;
+        loop {
+            match Self::start_once(options, guard).await {
+                // The driver takes a free port of IPv6, and another program may have the same of IPv4.
+                Err(DriverError::NotUp { last_lines, .. })
+                    if left > 0 && last_lines.iter().any(|line| line.contains("port not available")) =>
+                {
+                    left -= 1;
+                }
+                started => return started,
+            }
+        }
+    }
+
+    async fn start_once(options: &DriverOptions, guard: &GuardProgram) -> Result<Self, DriverError> {
         let binaries = Binaries::find(options.chrome.as_deref(), options.chromedriver.as_deref())?;
         let swept = sweep(&options.runtime_dir);
         if swept != super::Swept::default() {
