@@ -391,6 +391,43 @@ fn a_tier_is_left_after_as_many_failures_as_was_said() {
 }
 
 #[test]
+fn the_last_tier_is_asked_again_as_long_as_it_has_something_new() {
+    let (sandbox, server) = (
+        project(
+            SPEC,
+            "'Go live'",
+            "- heading \"Orders\" [level=1]\n- button \"Go live\" [ref=e1]\n- button \"Cancel\" [ref=e2]\n- button \"Later\" [ref=e3]\n- status: done\n",
+        ),
+        ModelServer::start(&[Reply::Pick("Cancel"), Reply::Pick("Later"), Reply::Pick("Go live")]),
+    );
+    let (cheap, strong) = (tier(&server, "free"), tier(&server, "free").replace("/m,", "/strong,"));
+    ends(&sandbox, &["--codegen-tier", &cheap, "--codegen-tier", &strong], "fixed");
+    assert_eq!(server.calls(), 3);
+    assert!(server.asked()[2].words().contains("Later"), "it is told what was tried");
+    let (sandbox, server) = (hard(), ModelServer::start(&[Reply::Pick("Cancel")]));
+    ends(&sandbox, &["--codegen-tier", &tier(&server, "free")], "give-up");
+    assert_eq!(server.calls(), 2, "the same again ends it");
+}
+
+#[test]
+fn a_free_repair_that_did_not_help_leaves_the_cheapest_tier_its_turn() {
+    let (sandbox, server) = (
+        project(
+            SPEC,
+            "'Go live'",
+            "- heading \"Orders\" [level=1]\n- button \"Start\" [ref=e1]\n- button \"Go live\" [ref=e2]\n- status: done\n",
+        ),
+        ModelServer::start(&[Reply::Pick("Go live")]),
+    );
+    let (cheap, strong) = (tier(&server, "free"), tier(&server, "free").replace("/m,", "/strong,"));
+    let document = ends(&sandbox, &["--codegen-tier", &cheap, "--codegen-tier", &strong], "fixed");
+    let tiers: Vec<&str> =
+        document["attempts"].as_array().unwrap().iter().map(|attempt| attempt["tier"].as_str().unwrap()).collect();
+    assert_eq!((tiers.first(), tiers.last()), (Some(&"free"), Some(&"openai_compatible/m")), "{document:#}");
+    assert!(document["attempts"][0]["outcome"] == "failed", "{document:#}");
+}
+
+#[test]
 fn a_model_that_does_not_answer_ends_in_giving_up_with_everything_back() {
     for reply in [Reply::Status(400), Reply::Say("no JSON at all")] {
         let (sandbox, server) = (hard(), ModelServer::start(&[reply]));

@@ -361,6 +361,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_was_declared_counts_before_what_changed_in_the_repository() {
+        let git = || Some("1 file changed".to_owned());
+        for (expected, git, word) in [
+            (Some("The badge turns red.".to_owned()), git(), "declared"),
+            (Some(" ".to_owned()), git(), "git"),
+            (None, None, "none"),
+        ] {
+            let terms = ReviewTerms { expected, git, ..ReviewTerms::default() };
+            let m = judge("m", &[(Accept, 0.95)]);
+            assert_eq!(review(&shots(false), &terms, &[&m]).await.unwrap().intent, word);
+        }
+    }
+
+    #[tokio::test]
     async fn without_a_declared_intent_nothing_is_promoted() {
         assert_eq!(
             outcome(&shots(false), &ReviewTerms::default(), &[&judge("m", &[(Accept, 1.0)])]).await,

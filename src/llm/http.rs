@@ -1,8 +1,7 @@
 //! Sends one request to a provider, and again a few times where that may help. Knows nothing of its shape.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use chrono::{DateTime, Utc};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::Value;
@@ -89,16 +88,16 @@ pub(super) fn next_pause(tries: u32, after: Option<Duration>) -> Option<Duration
 }
 
 fn pause(answer: &Response) -> Option<Duration> {
-    asked_pause(answer.headers().get("retry-after")?.to_str().ok()?, Utc::now())
+    asked_pause(answer.headers().get("retry-after")?.to_str().ok()?, SystemTime::now())
 }
 
-/// What `Retry-After` asks for: seconds, or a date; one that is over asks for nothing.
-fn asked_pause(text: &str, now: DateTime<Utc>) -> Option<Duration> {
+/// What `Retry-After` asks for: seconds, or a date in any form of RFC 9110 section 5.6.7; one that is over asks for nothing.
+fn asked_pause(text: &str, now: SystemTime) -> Option<Duration> {
     if let Ok(seconds) = text.trim().parse() {
         return Duration::try_from_secs_f64(seconds).ok();
     }
-    let date = DateTime::parse_from_rfc2822(text.trim()).ok()?;
-    Some((date.to_utc() - now).to_std().unwrap_or_default())
+    let date = httpdate::parse_http_date(text.trim()).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
 }
 
 async fn read(mut answer: Response) -> Result<Vec<u8>, String> {
@@ -158,11 +157,13 @@ mod tests {
 
     #[test]
     fn a_provider_asks_for_a_pause_in_seconds_or_until_a_date() {
-        let now = DateTime::parse_from_rfc3339("2015-10-21T07:28:00Z").unwrap().to_utc();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_445_412_480);
         let asked = |text| asked_pause(text, now);
         assert_eq!(asked(" 3 "), Some(Duration::from_secs(3)));
         assert_eq!(asked("0.5"), Some(Duration::from_millis(500)));
-        assert_eq!(asked("Wed, 21 Oct 2015 07:28:07 GMT"), Some(Duration::from_secs(7)));
+        for date in ["Wed, 21 Oct 2015 07:28:07 GMT", "Wednesday, 21-Oct-15 07:28:07 GMT", "Wed Oct 21 07:28:07 2015"] {
+            assert_eq!(asked(date), Some(Duration::from_secs(7)));
+        }
         assert_eq!(asked("Wed, 21 Oct 2015 07:27:00 GMT"), Some(Duration::ZERO));
         let long = asked("Wed, 21 Oct 2015 09:28:00 GMT");
         assert_eq!((long, next_pause(1, long)), (Some(Duration::from_hours(2)), None));

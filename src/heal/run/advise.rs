@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Step, Work, first_line};
+use super::{Step, Turn, Work, first_line};
 use crate::heal::advisor::{Advisor, Trouble, masked};
 use crate::heal::diagnose::Failure;
 use crate::heal::error::HealError;
@@ -45,7 +45,7 @@ impl Work<'_> {
         let refused = |work: &mut Self, outcome: &str, reason: &str, cost: f64| {
             work.note(failure, advisor.label(), outcome, reason, cost);
             work.history.push(format!("{}: {reason}", advisor.label()));
-            work.escalate();
+            work.escalate(Turn::Passed);
             Ok(Step::Again)
         };
         if let Some((target, candidates)) = short {
@@ -60,7 +60,7 @@ impl Work<'_> {
                     Some(proposal) if !self.tried.contains(&proposal.new) => {
                         return match self.apply(failure, failures, path, spec, proposal, advisor.label(), cost)? {
                             Step::Again => {
-                                self.escalate();
+                                self.escalate(Turn::Tried);
                                 Ok(Step::Again)
                             }
                             step => Ok(step),
@@ -103,6 +103,10 @@ impl Work<'_> {
         if text == spec.text() {
             return refused(self, "abstained", &first_line(&edits.reason), cost);
         }
+        if self.tried.contains(&text) {
+            return refused(self, "refused", "it proposes again what did not help", cost);
+        }
+        self.tried.push(text.clone());
         let evidence = Evidence {
             before: about.locator.clone(),
             after: String::new(),
@@ -120,7 +124,7 @@ impl Work<'_> {
         };
         match self.apply(failure, failures, path, spec, proposal, advisor.label(), cost)? {
             Step::Again => {
-                self.escalate();
+                self.escalate(Turn::Tried);
                 Ok(Step::Again)
             }
             step => Ok(step),

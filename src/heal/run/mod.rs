@@ -200,6 +200,15 @@ enum Step {
     Again,
 }
 
+/// How the turn of a model tier ended without success.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// What it proposed was refused or did not help.
+    Tried,
+    /// It proposed nothing, or nothing new.
+    Passed,
+}
+
 /// How the last edit is undone.
 struct Undo {
     path: PathBuf,
@@ -352,6 +361,7 @@ impl Work<'_> {
     }
 
     fn take_back(&mut self, undo: Undo, reason: &str) -> Result<(), HealError> {
+        let by_model = !undo.promoted && self.attempts.last().is_some_and(|attempt| attempt.tier != "free");
         if undo.promoted {
             self.journal.put_back(&undo.path)?;
             self.promoted.retain(|path| *path != undo.path);
@@ -371,14 +381,22 @@ impl Work<'_> {
             ));
             self.tried.extend(attempt.new.clone());
         }
-        self.escalate();
+        if by_model {
+            self.escalate(Turn::Tried);
+        }
         Ok(())
     }
 
-    fn escalate(&mut self) {
+    /// Counts one failure of the present model tier and goes on to the next after as many as were said. The last one is asked
+    /// again, with what is known by now, as long as it has something new to try.
+    fn escalate(&mut self, turn: Turn) {
         self.failures_at_tier += 1;
-        if self.failures_at_tier >= self.options.escalate_after {
-            self.failures_at_tier = 0;
+        if self.failures_at_tier < self.options.escalate_after {
+            return;
+        }
+        self.failures_at_tier = 0;
+        let is_last = self.tier + 1 >= self.hands.codegen.len();
+        if !(is_last && turn == Turn::Tried) {
             self.tier += 1;
         }
     }
