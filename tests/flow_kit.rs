@@ -38,6 +38,9 @@ impl Lab {
             } else {
                 let path = uri.path_and_query().map(ToString::to_string).unwrap_or_default();
                 match page(&path, &mode) {
+                    Some(body) if body.starts_with("!404 ") => {
+                        (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "text/html")], html(&body[5..])).into_response()
+                    }
                     Some(body) => ([(header::CONTENT_TYPE, "text/html")], html(&body)).into_response(),
                     None => StatusCode::NO_CONTENT.into_response(),
                 }

@@ -21,6 +21,7 @@ mod flow_end; // what proves the end of a replay: already there, late, elsewhere
 mod flow_kit; // no tests: an application whose pages drift, and an agent that reads its moves from the goal
 mod flow_live; // the script of the live check, against a model server of the tests
 mod flow_mcp; // an MCP client finishes the hand-off of a flow
+mod flow_runs; // what a run of flows leaves: its run file, the bugs that were met
 mod flow_stops; // where a replay stops in its middle: sent once more, or given up
 mod flow_store; // which recording a step gets, what becomes of it, what is said of it
 mod flow_targets; // how a replay finds what it acts on, and where it stops

@@ -167,7 +167,7 @@ async function gremlins(page, counted, duration) {
 
 async function measure(name, app, route, totals, details) {
   const began = performance.now();
-  const run = await explore(name, app.base, [route], { wall: WALL });
+  const run = await explore(name, app.base, [route], { wall: WALL, actions: 5000 });
   const ours = explored(run);
   const took = run.answer.routes[0].duration_ms ?? performance.now() - began;
   const port = await freePort();

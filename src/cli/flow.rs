@@ -10,6 +10,7 @@ use super::model::ModelArgs;
 use super::progress::Progress;
 use super::rerun::interrupted;
 use super::signals::stop_on_signal;
+use crate::dispatch::keep_run;
 use crate::exit::{Exit, Failure};
 use crate::flow::{Agent, FlowOptions, Mode, ModelAgent, Runner, load};
 use crate::llm::{LlmError, Model};
@@ -122,6 +123,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let prepared = entered.prepare(&context.project)?;
     let progress = Progress::new(&context.ui, args.workers as usize, flows.len() * args.repeat_each as usize);
     let events = progress.events();
+    let began = context.clock.now();
     let report = super::block_on(async {
         let mut stop = stop_on_signal(&context.ui)?;
         let (stage, _) = prepared.enter().await?;
@@ -133,7 +135,11 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
             _ = stop.wait_for(|stop| *stop) => Err(interrupted()),
         };
         stage.launcher.stop().await;
-        done
+        let kept = runner.run_file(began).map(|mut run| (keep_run(&context.project, &mut run), run.bugs.len()));
+        match (done, kept) {
+            (Ok(report), Some((file, bugs))) => Ok(report.kept(file?, bugs)),
+            (done, _) => done,
+        }
     })?;
     progress.finish();
     let report = report?;
@@ -160,7 +166,9 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         }
     }
     let model_line = report.model.as_ref().map(|model| format!("Model  {}", model.line())).unwrap_or_default();
-    for line in [model_line, report.cache_line(), report.saved_line()].iter().filter(|line| !line.is_empty()) {
+    for line in
+        [model_line, report.cache_line(), report.saved_line(), report.run_line()].iter().filter(|line| !line.is_empty())
+    {
         text.push_str(&format!("        {line}\n"));
     }
     context.ui.out(text);

@@ -34,6 +34,7 @@ impl RunLog {
             schema_version: 1,
             id: id.clone(),
             base_url: base_url.to_owned(),
+            source: Some("explorer".to_owned()),
             started_at: now,
             finished_at: None,
             tool_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -57,7 +58,8 @@ impl RunLog {
         format!("{RUNS}/{}.json", self.id)
     }
 
-    fn parts(&self) -> PathBuf {
+    /// Where this process keeps what is not finished; gone when the run is joined.
+    pub(crate) fn parts(&self) -> PathBuf {
         self.root.join(RUNS).join(format!("{}.parts", self.id))
     }
 

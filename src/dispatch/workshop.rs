@@ -107,7 +107,7 @@ pub struct Workshop {
 }
 
 const NAVIGATION: &str = ".agent-test/navigation.json";
-/// One file for each route that is being explored, or was cut off.
+/// One file for each route that is being explored, or was cut off, and its screenshots.
 const UNFINISHED: &str = ".agent-test/unfinished";
 
 impl Workshop {
@@ -189,7 +189,7 @@ impl Workshop {
             route: route.clone(),
             slug: slug.clone(),
             stage: self.stage.clone(),
-            shots: self.project.screenshots_of(slug),
+            shots: self.new_shots(slug),
             shot_prefix: format!("{}/{slug}/", crate::state::SCREENSHOTS_DIR),
             known: self.known.clone(),
             run_file: self.log.file(),
@@ -215,6 +215,7 @@ impl Workshop {
             return Err(error);
         }
         self.log.add(&explored.flow, &explored.report.bugs)?;
+        store::replace_evidence(&self.new_shots(slug), &self.project.screenshots_of(slug), "png")?;
         let path = self.project.report_path(slug);
         let text = serde_json::to_vec_pretty(&explored.report).unwrap_or_default();
         store::write_atomic(&path, &text)?;
@@ -225,6 +226,15 @@ impl Workshop {
     /// Where the finished branches of a route are written down.
     fn unfinished(&self, slug: &Slug) -> PathBuf {
         self.project.root().join(UNFINISHED).join(format!("{slug}.json"))
+    }
+
+    /// Where the screenshots of an exploration lie until its report is written: those of an earlier report stay beside it
+    /// until then, however this one ends.
+    fn new_shots(&self, slug: &Slug) -> PathBuf {
+        match &self.campaign {
+            Some(_) => self.project.root().join(UNFINISHED).join(format!("{slug}.shots")),
+            None => self.log.parts().join("shots").join(slug.to_string()),
+        }
     }
 
     /// A worker was cut off: what it had taken is free again. What it had finished stays for the next one, and no
@@ -243,8 +253,11 @@ impl Workshop {
         if self.campaign.is_some() {
             forget(&self.unfinished(slug));
         }
-        if let Err(error) = store::fresh_evidence_dir(&self.project.screenshots_of(slug), "png") {
-            tracing::warn!("cannot clear the screenshots of {route}: {error}");
+        let shots = self.new_shots(slug);
+        if store::exists(&shots) == store::FileKind::Directory
+            && let Err(error) = store::remove_tree(&shots)
+        {
+            tracing::warn!("cannot remove the screenshots of {route}: {error}");
         }
     }
 

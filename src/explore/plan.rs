@@ -19,7 +19,7 @@ pub struct Plan {
     pub slug: Slug,
     /// The application.
     pub stage: Stage,
-    /// Directory of the route's screenshots.
+    /// Directory that the screenshots are written to; where they lie in the end is what `shot_prefix` says.
     pub shots: PathBuf,
     /// The same, relative to the project, with a trailing slash.
     pub shot_prefix: String,

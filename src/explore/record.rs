@@ -10,9 +10,10 @@ use url::Url;
 use crate::browser::{Element, Note, Since};
 use crate::maze::{Bug, FireRate};
 use crate::replay::oracle::Finding;
+use crate::replay::{step_dialog, step_requests};
 use crate::store::{self, StoreError};
 use crate::trace::fingerprint::{legacy, normal_name, url_template};
-use crate::trace::{DialogAnswer, FingerprintParts, NodePath, StepRequest, StepStatus, Tool, TraceStep};
+use crate::trace::{FingerprintParts, NodePath, StepStatus, Tool, TraceStep};
 
 /// The record of one route.
 #[derive(Debug)]
@@ -107,12 +108,6 @@ impl Record {
         error: Option<String>,
     ) -> u32 {
         let index = u32::try_from(self.steps.len()).unwrap_or(u32::MAX);
-        let dialog = since.notes.iter().find_map(|note| match note {
-            Note::Dialog { kind, text, accepted } => {
-                Some(DialogAnswer { kind: kind.clone(), text: text.clone(), accepted: *accepted })
-            }
-            _ => None,
-        });
         self.steps.push(TraceStep {
             index,
             tool,
@@ -127,9 +122,9 @@ impl Record {
             error,
             screenshot: None,
             resolution: None,
-            dialog,
+            dialog: step_dialog(since),
             tab: 0,
-            requests: requests(since),
+            requests: step_requests(since),
             set_aside: Vec::new(),
         });
         index
@@ -288,22 +283,4 @@ impl Place<'_> {
         }
         text
     }
-}
-
-/// The requests that a step issued, images and style sheets aside.
-fn requests(since: &Since) -> Vec<StepRequest> {
-    since
-        .requests
-        .iter()
-        .filter(|request| matches!(request.kind.as_str(), "Document" | "XHR" | "Fetch" | "Ping" | "EventSource"))
-        .take(30)
-        .map(|request| StepRequest {
-            method: request.method.clone(),
-            url: request.url.chars().take(500).collect(),
-            kind: request.kind.to_lowercase(),
-            status: request.status,
-            error: request.error.clone(),
-            refused: request.refused.is_some() || request.out_of_scope,
-        })
-        .collect()
 }

@@ -13,13 +13,20 @@ pub fn fitting<'a>(expect: &Expect, nodes: &'a [SceneNode]) -> Vec<&'a SceneNode
     nodes.iter().filter(|node| fits(expect, node)).collect()
 }
 
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn fits(expect: &Expect, node: &SceneNode) -> bool {
-    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // A heading, a cell, a message is named by what it says.
+    let named = |name: &String| {
+        flat(if node.name.is_empty() && node.role != "text" { &node.text } else { &node.name }) == flat(name)
+    };
     let says = |wanted: &String| [&node.name, &node.text].into_iter().any(|text| flat(text) == flat(wanted));
     let holds = |wanted: &String| [&node.name, &node.text].into_iter().any(|text| flat(text).contains(&flat(wanted)));
     let none_or = |wanted: &Option<String>, test: &dyn Fn(&String) -> bool| wanted.as_ref().is_none_or(test);
     none_or(&expect.role, &|role| *role == node.role)
-        && none_or(&expect.name, &|name| flat(&node.name) == flat(name))
+        && none_or(&expect.name, &named)
         && none_or(&expect.text, &says)
         && none_or(&expect.contains, &holds)
         && none_or(&expect.test_id, &|id| node.test_id.as_ref() == Some(id))
@@ -58,19 +65,37 @@ pub fn shows(expect: &Expect, scene: &Scene, base: &Url) -> Result<(), String> {
     if ok {
         return Ok(());
     }
-    let near: Vec<String> = scene
-        .nodes
-        .iter()
-        .filter(|node| expect.role.as_ref().is_some_and(|role| *role == node.role))
-        .take(3)
-        .map(SceneNode::describe)
-        .collect();
+    let near: Vec<String> = near(expect, &scene.nodes).into_iter().map(SceneNode::describe).collect();
     let near = if near.is_empty() || found > 0 { String::new() } else { format!("; there is {}", near.join(", ")) };
     Err(format!(
         "{} on the screen, expected {}{near}",
         if found == 0 { "it is not".to_owned() } else { format!("it is {found} times") },
         expect.describe()
     ))
+}
+
+/// What the reader may have meant: what says the same in another role, else something like it, else what has the role.
+fn near<'a>(expect: &Expect, nodes: &'a [SceneNode]) -> Vec<&'a SceneNode> {
+    let wanted = [&expect.name, &expect.text, &expect.contains].into_iter().flatten().next();
+    let wanted = wanted.map(|text| flat(text).to_lowercase()).unwrap_or_default();
+    let texts = |node: &SceneNode| [flat(&node.name).to_lowercase(), flat(&node.text).to_lowercase()];
+    let like = |node: &SceneNode| {
+        texts(node).iter().any(|text| !text.is_empty() && (text.contains(&wanted) || wanted.contains(text.as_str())))
+    };
+    let role = |node: &SceneNode| expect.role.as_ref().is_some_and(|role| *role == node.role);
+    let rank = |node: &SceneNode| match () {
+        () if wanted.is_empty() => usize::from(!role(node)),
+        () if texts(node).contains(&wanted) => 0,
+        () if like(node) && role(node) => 1,
+        () if like(node) => 2,
+        () if role(node) => 3,
+        () => 4,
+    };
+    let worst = if wanted.is_empty() { 1 } else { 4 };
+    let mut near: Vec<(usize, &SceneNode)> = nodes.iter().map(|node| (rank(node), node)).collect();
+    near.retain(|(rank, _)| *rank < worst);
+    near.sort_by_key(|(rank, _)| *rank);
+    near.into_iter().take(3).map(|(_, node)| node).collect()
 }
 
 impl Expect {
@@ -121,6 +146,21 @@ mod tests {
             .unwrap_err();
         assert!(wrong.contains("10%  off") || wrong.contains("10% off"), "{wrong}");
         assert!(shown(Expect { role: Some("alert".into()), text: Some("Milk".into()), ..Expect::default() }).is_err());
+    }
+
+    #[test]
+    fn what_a_heading_says_is_its_name() {
+        let item = |name: &str| Expect { role: Some("listitem".into()), name: Some(name.into()), ..Expect::default() };
+        assert_eq!(shown(item("Milk")), Ok(()));
+        assert!(shown(item("Mil")).is_err());
+    }
+
+    #[test]
+    fn what_says_the_same_in_another_role_is_named_first() {
+        let wrong = shown(Expect { role: Some("status".into()), name: Some("Bread".into()), ..Expect::default() });
+        let wrong = wrong.unwrap_err();
+        let (bread, status) = (wrong.find("listitem \"Bread\"").unwrap(), wrong.find("10%").unwrap());
+        assert!(bread < status, "{wrong}");
     }
 
     #[test]

@@ -7,12 +7,14 @@
 //!
 //! * [`recording`]: the rules, pure: how a target is found again, what proves the end, what becomes of an entry.
 //! * `act`: one goal step: replay, hand-off, the agent's moves, the new recording.
+//! * `chronicle`: what the session did, as trace steps judged by the oracles; the run file is made of it.
 //! * [`run`](Runner): flows with their repetitions, attempts and workers; the settlement at an attempt's end.
 //!
 //! Invariants
 //! * What is acted on is found exactly, by the identity that was recorded, or not at all.
 //! * An end that already stood there before the replay acted is no success.
 //! * Without an agent, replays go on working; a step that needs one says so.
+//! * What the oracles find fails the step in which it was met, and takes no recording away: it is the application's fault.
 //! * A secret is stored by its name; page text is data for the agent, fenced.
 //! * A recording is executable input from the repository: it opens and uploads only what the application and the project own.
 
@@ -20,6 +22,7 @@ mod act;
 mod agent;
 pub mod cache;
 mod channel;
+mod chronicle;
 mod error;
 mod expect;
 mod file;

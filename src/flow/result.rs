@@ -129,6 +129,12 @@ pub struct FlowReport {
     /// What was spent on a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelUse>,
+    /// What the browsers did: the run file, relative to the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Bugs of the application that were met on the way; the run file holds them.
+    #[serde(default)]
+    pub bugs: usize,
     /// The exit code.
     pub exit_code: u8,
 }
@@ -165,7 +171,21 @@ impl FlowReport {
         } else {
             Exit::Ok
         };
-        Self { schema_version: 1, flows, cache, saved, model, exit_code: exit.code() }
+        Self { schema_version: 1, flows, cache, saved, model, run: None, bugs: 0, exit_code: exit.code() }
+    }
+
+    /// Says where the run is kept, and what was met.
+    #[must_use]
+    pub fn kept(self, file: String, bugs: usize) -> Self {
+        Self { run: Some(file), bugs, ..self }
+    }
+
+    /// For people: where what was met can be played again; empty when nothing was.
+    #[must_use]
+    pub fn run_line(&self) -> String {
+        let Some(file) = self.run.as_ref().filter(|_| self.bugs > 0) else { return String::new() };
+        let bugs = if self.bugs == 1 { "1 bug".to_owned() } else { format!("{} bugs", self.bugs) };
+        format!("Bugs   {bugs} met on the way, in {file}; `agent-test verify` plays them again")
     }
 
     /// How the command ends.

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use chrono::{DateTime, Utc};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 
 use super::act::{Acted, Counts, Goal, Mode, Player, Work, act};
 use super::agent::{Agent, AgentError, Turn};
+use super::chronicle::Chronicle;
 use super::error::FlowError;
 use super::expect::{fitting, shows};
 use super::file::{Does, Extract, Flow, Heal, Step};
@@ -21,8 +23,13 @@ use super::result::{AttemptResult, FlowReport, FlowResult, Outcome, StepResult};
 use crate::browser::{Scene, Session, SessionError};
 use crate::event::{EventKind, Events};
 use crate::llm::ModelUse;
+use crate::maze::Bug;
 use crate::replay::Stage;
-use crate::store::{Clock, Ids};
+use crate::store::{Clock, Ids, free_name};
+use crate::trace::{self, RunFile, Tool, TraceStep};
+
+/// The code of a step in which the oracles found a fault of the application.
+const PAGE_FAULT: &str = "PAGE_FAULT";
 
 /// How flows are run.
 #[derive(Clone, Debug)]
@@ -66,6 +73,7 @@ pub struct Runner<'a> {
     /// Words that no other run has.
     pub ids: Ids,
     heals: AtomicU32,
+    recorded: Mutex<Vec<(trace::Flow, Vec<Bug>)>>,
 }
 
 /// What an attempt staged.
@@ -85,7 +93,8 @@ struct Way<'a> {
     attempt: u32,
     pending: Vec<Pending>,
     verified: Option<usize>,
-    /// Every failure so far was a model that gave no answer.
+    /// Every failure so far was a model that gave no answer, or a fault of the application: neither says anything of a
+    /// recording.
     no_answer: bool,
 }
 
@@ -100,7 +109,17 @@ impl<'a> Runner<'a> {
         events: &'a Events,
         clock: &'a Clock,
     ) -> Self {
-        Self { stage, agent, project, options, events, clock, ids: Ids::random(), heals: AtomicU32::new(0) }
+        Self {
+            stage,
+            agent,
+            project,
+            options,
+            events,
+            clock,
+            ids: Ids::random(),
+            heals: AtomicU32::new(0),
+            recorded: Mutex::default(),
+        }
     }
 
     /// Runs them all. Repetitions of one flow come one after the other.
@@ -184,6 +203,7 @@ impl<'a> Runner<'a> {
             Err(error) => return Err(FlowError::Stage(error.into())),
         };
         let store = CacheStore::new(self.project).signed_with(crate::env::get(crate::env::CACHE_KEY));
+        let chronicle = Chronicle::new(way.secrets.hide(&flow.name), self.stage.oracles());
         let mut steps: Vec<StepResult> = Vec::new();
         let mut outcome = Outcome::Passed;
         for (at, step) in flow.steps.iter().enumerate() {
@@ -203,12 +223,12 @@ impl<'a> Runner<'a> {
             };
             if outcome == Outcome::Passed {
                 let start = Instant::now();
-                let done = self.step(&session, &store, &mut way, at, step, &mut result).await;
+                let done = self.step((&session, &chronicle), &store, &mut way, at, step, &mut result).await;
                 result.duration_ms = start.elapsed().as_millis() as u64;
                 result.outcome = match done {
                     Ok(()) => Outcome::Passed,
                     Err(fault) => {
-                        way.no_answer &= fault.0 == "NO_VERDICT";
+                        way.no_answer &= matches!(fault.0, "NO_VERDICT" | PAGE_FAULT);
                         result.error = Some(way.secrets.hide(&fault.1));
                         result.code = Some(fault.0.to_owned());
                         match fault.0 {
@@ -223,8 +243,37 @@ impl<'a> Runner<'a> {
             steps.push(result);
         }
         session.close().await;
+        self.keep(flow, chronicle);
         self.settle(&store, &mut way, outcome, &mut steps);
         Ok(AttemptResult { index: attempt, outcome, duration_ms: began.elapsed().as_millis() as u64, steps })
+    }
+
+    /// Keeps what an attempt did, for the run file.
+    fn keep(&self, flow: &Flow, chronicle: Chronicle) {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let stem = Path::new(&flow.file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let id = free_name(&stem, |id| recorded.iter().any(|(flow, _)| flow.id == id));
+        recorded.push(chronicle.into_parts(id));
+    }
+
+    /// What the browsers did, as a run that is not written yet; none when nothing was done.
+    #[must_use]
+    pub fn run_file(&self, began: DateTime<Utc>) -> Option<RunFile> {
+        let recorded = std::mem::take(&mut *self.recorded.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut run = self.stage.run_file(began, "flow");
+        for (flow, bugs) in recorded.into_iter().filter(|(flow, _)| !flow.trace.is_empty()) {
+            run.flows.push(flow);
+            for bug in bugs {
+                let known = run.bugs.iter_mut().find(|known| known.fingerprint_v3 == bug.fingerprint_v3);
+                match known {
+                    Some(known) if known.location == bug.location || known.also_at.contains(&bug.location) => {}
+                    Some(known) => known.also_at.push(bug.location),
+                    None => run.bugs.push(bug),
+                }
+            }
+        }
+        run.finished_at = Some(self.clock.now());
+        (!run.flows.is_empty()).then_some(run)
     }
 
     /// What becomes of the recordings of an attempt. Trouble with the store is a slower run, never a failed one.
@@ -284,7 +333,7 @@ impl<'a> Runner<'a> {
 
     async fn step(
         &self,
-        session: &Session,
+        (session, chronicle): (&Session, &Chronicle),
         store: &CacheStore,
         way: &mut Way<'_>,
         at: usize,
@@ -300,8 +349,17 @@ impl<'a> Runner<'a> {
             dismiss: &way.flow.dismiss,
             relocate: self.options.relocate,
             counts: &counts,
+            chronicle,
+            clock: self.clock,
         };
         let done = self.does(player, store, way, (at, step), result).await;
+        chronicle.take_in(session, None);
+        let faults = chronicle.faults().join("; ");
+        let done = match done {
+            done if faults.is_empty() => done,
+            Ok(()) => Err((PAGE_FAULT, faults)),
+            Err((code, why)) => Err((code, format!("{why}; and the application: {faults}"))),
+        };
         result.dismissed = Some(counts.dismissed()).filter(|many| *many > 0);
         done
     }
@@ -327,7 +385,19 @@ impl<'a> Runner<'a> {
                 if !session.policy().is_own(&url) {
                     return Err(("BAD_ADDRESS", format!("{url} is not the application, and is never opened")));
                 }
-                self.stage.open(session, &url).await.map(|_| ()).map_err(|error| ("ENGINE", error.to_string()))
+                let shown = way.secrets.hide(url.as_str());
+                let step = TraceStep::new(Tool::Goto, "about:blank", self.clock.now());
+                player.chronicle.begin(session, TraceStep { value: Some(shown), ..step });
+                match self.stage.open(session, &url).await {
+                    Ok(opened) => {
+                        player.chronicle.take_in(session, Some(&way.secrets.hide(&opened.effect.look.url)));
+                        Ok(())
+                    }
+                    Err(error) => {
+                        player.chronicle.withdraw();
+                        Err(("ENGINE", error.to_string()))
+                    }
+                }
             }
             Does::Act(words) => self.goal(player, store, way, (at, step, words), result).await,
             Does::Expect(expect) => {

@@ -19,6 +19,7 @@ use serde::Deserialize;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
+use crate::dispatch::keep_run;
 use crate::event::Events;
 use crate::exit::Failure;
 use crate::flow::{
@@ -199,9 +200,14 @@ impl Server {
                 &events,
                 &setup.clock,
             );
+            let began = setup.clock.now();
             let done = runner.run(&flows, || None).await;
             stage.launcher.stop().await;
-            Ok(done?)
+            let report = done?;
+            Ok(match runner.run_file(began) {
+                Some(mut run) => report.kept(keep_run(&setup.project, &mut run)?, run.bugs.len()),
+                None => report,
+            })
         });
         next(&mut slot, Some(Running { task, questions, open: None })).await
     }

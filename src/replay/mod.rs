@@ -3,6 +3,7 @@
 //! One actor ([`perform`]) does every action of every engine, one replayer ([`Player`]) plays every step, and one rule
 //! ([`outcome`]) says whether a bug fired. A [`Stage`] is where all of it happens: the application, entered.
 
+mod bug;
 mod close;
 mod enter;
 mod heal;
@@ -15,6 +16,7 @@ mod reading;
 mod stage;
 mod witness;
 
+pub use bug::{bug_at, step_dialog, step_requests};
 pub use close::close_down_to;
 pub use enter::{EnterError, EnterOptions, Prepared};
 pub use heal::{Healer, Healing, Miss, guard, shares_a_word};

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use chrono::{DateTime, Utc};
 use url::Url;
 
 use super::login::{Credentials, LoggedIn, is_login_address, log_in};
@@ -9,7 +10,7 @@ use super::oracle::Oracles;
 use super::perform::{Effect, Terms, open};
 use crate::browser::{Launcher, Mode, Policy, Session, SessionError};
 use crate::settings::Settings;
-use crate::trace::page_key;
+use crate::trace::{RunFile, RunSettings, page_key};
 
 /// An application, and what it takes to enter it. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -88,6 +89,29 @@ impl Stage {
             cap_ms: self.settings.limits.settle_ms,
             nodes: u64::from(self.settings.limits.page_nodes),
             passing: false,
+        }
+    }
+
+    /// A run of this application that holds nothing yet; `source` says who acts in it.
+    #[must_use]
+    pub fn run_file(&self, now: DateTime<Utc>, source: &str) -> RunFile {
+        RunFile {
+            schema_version: 1,
+            id: String::new(),
+            base_url: self.base.to_string(),
+            source: Some(source.to_owned()),
+            started_at: now,
+            finished_at: None,
+            tool_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            settings: RunSettings {
+                strict_oracles: self.settings.strict_oracles,
+                fail_on_5xx: self.settings.fail_on_5xx,
+                safe_to_mutate: self.settings.safe_to_mutate,
+                viewport: Some(self.settings.viewport),
+                storage_state: None,
+            },
+            flows: Vec::new(),
+            bugs: Vec::new(),
         }
     }
 

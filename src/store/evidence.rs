@@ -34,6 +34,23 @@ pub fn fresh_evidence_dir(path: &Path, extension: &str) -> Result<(), StoreError
     Ok(())
 }
 
+/// Puts the files with this extension from one directory in place of those in another, which is made when missing; other
+/// files there stay. The first directory is gone afterwards.
+///
+/// # Errors
+/// [`StoreError::Write`] with the path.
+pub fn replace_evidence(from: &Path, to: &Path, extension: &str) -> Result<(), StoreError> {
+    fresh_evidence_dir(to, extension)?;
+    for name in super::file_names(from)? {
+        let (old, new) = (from.join(&name), to.join(&name));
+        // Another file system takes no renaming.
+        fs::rename(&old, &new)
+            .or_else(|_| fs::copy(&old, &new).map(|_| ()))
+            .map_err(|source| StoreError::Write { path: new.clone(), source })?;
+    }
+    remove_tree(from)
+}
+
 /// Removes a directory of evidence with everything in it.
 ///
 /// # Errors

@@ -30,7 +30,7 @@ pub use boot::{BootTime, host_name};
 pub use clock::Clock;
 pub use digest::{DigestSet, quick_digest, sha256_hex, table_digest};
 pub use error::StoreError;
-pub use evidence::{fresh_evidence_dir, remove_tree, write_evidence};
+pub use evidence::{fresh_evidence_dir, remove_tree, replace_evidence, write_evidence};
 pub use files::{
     FileKind, Listing, copy_into, create_dir, exists, file_names, free_name, kind, modified, names_below, read_bytes,
     read_to_string, read_to_string_if_exists, remove_empty_dir, remove_file, write_dated,

@@ -18,6 +18,9 @@ pub struct RunFile {
     pub id: String,
     /// Address of the application.
     pub base_url: String,
+    /// Who acted in it: `explorer`, `flow` or `rerun`; absent in runs of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// When it began (UTC).
     pub started_at: DateTime<Utc>,
     /// When it ended (UTC).

@@ -15,10 +15,9 @@ use super::rebase::rebase;
 use super::verdict::verdict;
 use crate::event::{EventKind, Events};
 use crate::maze::{Bug, FireRate, Severity};
-use crate::replay::{Ask, End, Healer, Outcome, Stage, Witness, is_explained, outcome, witness_healing};
+use crate::replay::{Ask, End, Healer, Outcome, Stage, Witness, bug_at, is_explained, outcome, witness_healing};
 use crate::store::Clock;
-use crate::trace::fingerprint::{legacy, url_template};
-use crate::trace::{FingerprintParts, Flow, RunFile, RunSettings, StepStatus, TraceStep};
+use crate::trace::{Flow, RunFile, RunSettings, StepStatus, TraceStep};
 
 /// A run that was played again.
 #[derive(Clone, Debug)]
@@ -173,23 +172,9 @@ impl Rerun {
 }
 
 pub(super) fn empty(run: &RunFile, stage: &Stage, now: DateTime<Utc>) -> RunFile {
-    RunFile {
-        schema_version: 1,
-        id: String::new(),
-        base_url: stage.base.to_string(),
-        started_at: now,
-        finished_at: None,
-        tool_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
-        settings: RunSettings {
-            strict_oracles: stage.settings.strict_oracles,
-            fail_on_5xx: stage.settings.fail_on_5xx,
-            safe_to_mutate: stage.settings.safe_to_mutate,
-            viewport: Some(stage.settings.viewport),
-            ..run.settings.clone()
-        },
-        flows: Vec::new(),
-        bugs: Vec::new(),
-    }
+    let new = stage.run_file(now, "rerun");
+    let settings = RunSettings { storage_state: run.settings.storage_state.clone(), ..new.settings };
+    RunFile { settings, ..new }
 }
 
 /// The ways of a flow that are to be played: of the explorer's, those that no other one contains; else the trace itself.
@@ -219,41 +204,7 @@ pub(super) fn new_bug(run: &RunFile, flow: &Flow, seen: &Witness) -> Option<Bug>
     if run.bugs.iter().any(|bug| is_explained(bug, finding)) {
         return None;
     }
-    let done = seen.steps.iter().filter(|step| step.status != StepStatus::NotAttempted);
-    let trace: Vec<TraceStep> = done.zip(0..).map(|(step, index)| TraceStep { index, ..step.clone() }).collect();
-    let last = trace.last()?;
-    let locator = last.locator.clone().unwrap_or_default();
-    let parts = FingerprintParts {
-        version: 2,
-        category: finding.category.to_owned(),
-        location: Url::parse(&last.url_before).map_or_else(|_| last.url_before.clone(), |url| url_template(&url)),
-        role: locator.role.clone().unwrap_or_default(),
-        name: locator.name.clone().unwrap_or_default(),
-        signal: finding.signal.clone(),
-        detail: finding.detail.clone(),
-    };
-    let target = last.locator.as_ref().map(|locator| format!(" > {}", locator.describe())).unwrap_or_default();
-    let location = format!("{}{target}", flow.title);
-    Some(Bug {
-        severity: finding.severity.clone(),
-        description: finding.description.clone(),
-        expected: finding.expected.clone(),
-        actual: finding.actual.clone(),
-        screenshot: None,
-        kind: Some(finding.kind.clone()),
-        fingerprint: Some(legacy(&location, &last.tool.to_string(), &finding.signal)),
-        fingerprint_v2: Some(parts.v2()),
-        fingerprint_v3: Some(parts.v3()),
-        fingerprint_parts: Some(parts),
-        trace,
-        original_trace: Vec::new(),
-        source: Some("rerun".to_owned()),
-        confirmed: None,
-        fire_rate: Some(FireRate { fired: 1, attempts: 1 }),
-        also_at: Vec::new(),
-        evidence: finding.evidence.clone(),
-        location,
-    })
+    bug_at(finding, &flow.title, &seen.steps, "rerun")
 }
 
 #[cfg(test)]

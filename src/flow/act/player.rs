@@ -8,6 +8,7 @@ use std::time::Duration;
 use url::Url;
 
 use crate::browser::{Chord, Mode, Scene, SceneNode, Session, SessionError};
+use crate::flow::chronicle::{Chronicle, trace_step};
 use crate::flow::expect::fitting;
 use crate::flow::file::Expect;
 use crate::flow::params::Secrets;
@@ -16,6 +17,8 @@ use crate::flow::recording::{
     relocate, spot,
 };
 use crate::replay::{Action, Performed, Stage, Target, Terms, open, perform, reads_destructive, uploads};
+use crate::store::Clock;
+use crate::trace::StepStatus;
 use crate::trace::bounds::may_open;
 
 /// The browser, as a goal step uses it.
@@ -34,6 +37,10 @@ pub struct Player<'a> {
     pub relocate: bool,
     /// What was done so far.
     pub counts: &'a Counts,
+    /// Where the actions are noted as trace steps.
+    pub chronicle: &'a Chronicle,
+    /// The time.
+    pub clock: &'a Clock,
 }
 
 /// What a goal step has done beside its actions.
@@ -109,6 +116,8 @@ impl Player<'_> {
             if self.once(&tap, On { uid, to: 0 }, &scene).await? != Came::Done {
                 break;
             }
+            // Whoever plays this again need not meet it.
+            self.chronicle.mark(StepStatus::Skipped, None);
             self.counts.dismissed.fetch_add(1, Ordering::Relaxed);
             scene = self.take(true).await?;
         }
@@ -148,6 +157,7 @@ impl Player<'_> {
             }
         }
         scene.look.url = self.secrets.hide(&scene.look.url);
+        self.chronicle.take_in(self.session, Some(&scene.look.url));
         Ok(scene)
     }
 
@@ -277,6 +287,19 @@ impl Player<'_> {
     }
 
     async fn once(&self, action: &RecordedAction, on: On, scene: &Scene) -> Result<Came, SessionError> {
+        self.chronicle.begin(self.session, trace_step(action, on.uid, scene, self.secrets, self.clock));
+        let came = self.send(action, on, scene).await;
+        match &came {
+            Ok(Came::Done) => {}
+            Ok(Came::Uncertain(why)) => {
+                self.chronicle.mark(StepStatus::Failed, Some(&self.secrets.hide(why)));
+            }
+            _ => self.chronicle.withdraw(),
+        }
+        came
+    }
+
+    async fn send(&self, action: &RecordedAction, on: On, scene: &Scene) -> Result<Came, SessionError> {
         let value = action.value.as_deref().unwrap_or_default();
         let node = scene.nodes.iter().find(|node| node.uid == on.uid);
         if node.is_some_and(|node| node.disabled) && !matches!(action.verb, Verb::Hover | Verb::Scroll) {

@@ -15,6 +15,9 @@ pub use chain::{Chain, Link, is_locator_method};
 pub(crate) use facts::PRESENCE;
 pub use facts::{Fact, FactKind, Facts, LocatorUse, TestFacts};
 
+/// Levels of a syntax tree that are read.
+const MOST_LEVELS: u32 = 500;
+
 /// A parsed spec (or page object).
 #[derive(Debug)]
 pub struct Spec {
@@ -29,6 +32,12 @@ pub enum SpecError {
     #[error("it is no valid TypeScript at line {line}")]
     Syntax {
         /// First line with an error, from 1.
+        line: usize,
+    },
+    /// It is nested too deep to be read.
+    #[error("it is nested more than {MOST_LEVELS} levels deep at line {line}")]
+    TooDeep {
+        /// Where that depth is reached, from 1.
         line: usize,
     },
     /// The parser did not start.
@@ -48,6 +57,10 @@ impl Spec {
         let mut parser = Parser::new();
         parser.set_language(&grammar.into()).map_err(|error| SpecError::Parser(error.to_string()))?;
         let tree = parser.parse(text, None).ok_or_else(|| SpecError::Parser("it gave no tree".to_owned()))?;
+        // Whoever walks the tree calls itself for each level; a person's test stays far below this.
+        if let Some(line) = deeper_than(MOST_LEVELS, &tree) {
+            return Err(SpecError::TooDeep { line });
+        }
         if tree.root_node().has_error() {
             return Err(SpecError::Syntax { line: first_error(tree.root_node()).unwrap_or(1) });
         }
@@ -288,6 +301,24 @@ impl Edit {
     }
 }
 
+/// The line at which a tree is deeper than this, if it is; found without a call for each level.
+fn deeper_than(most: u32, tree: &Tree) -> Option<usize> {
+    let mut cursor = tree.walk();
+    loop {
+        if cursor.goto_first_child() {
+            if cursor.depth() > most {
+                return Some(cursor.node().start_position().row + 1);
+            }
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return None;
+            }
+        }
+    }
+}
+
 fn first_error(node: Node<'_>) -> Option<usize> {
     if node.is_error() || node.is_missing() {
         return Some(node.start_position().row + 1);
@@ -308,6 +339,18 @@ mod tests {
     fn a_broken_text_is_refused_with_its_line() {
         let error = Spec::parse("const a = 1;\ntest('x', async ({ page }) => {\n", Path::new("a.spec.ts")).unwrap_err();
         assert!(matches!(error, SpecError::Syntax { .. }), "{error:?}");
+    }
+
+    #[test]
+    fn a_text_that_is_nested_without_end_is_refused_with_its_line() {
+        let deep =
+            |open: &str, close: &str| format!("let a = 1;\nlet b = {}1{};", open.repeat(20_000), close.repeat(20_000));
+        for text in [deep("[", "]"), deep("(", ")"), deep("- ", ""), deep("a=>", ""), deep("1 + ", "")] {
+            assert_eq!(Spec::parse(&text, Path::new("a.ts")).unwrap_err(), SpecError::TooDeep { line: 2 });
+        }
+        assert!(Spec::parse(&deep("[", ""), Path::new("a.ts")).is_err());
+        let chain = format!("await page{};", ".locator('a')".repeat(100));
+        assert!(Spec::parse(&chain, Path::new("a.ts")).is_ok());
     }
 
     #[test]
