@@ -141,9 +141,23 @@ impl Ran {
         options: &[&str],
         variables: &[(&str, &str)],
     ) -> Self {
+        Self::explore_set(pages, routes, options, variables, "")
+    }
+
+    /// The same with these settings.
+    pub fn explore_set(
+        pages: &'static [(&'static str, &'static str)],
+        routes: &[&str],
+        options: &[&str],
+        variables: &[(&str, &str)],
+        settings: &str,
+    ) -> Self {
         let other = Site::start(&[], "");
         let site = Site::start(pages, &other.url);
         let sandbox = Sandbox::new();
+        if !settings.is_empty() {
+            sandbox.write("agent-test.toml", settings);
+        }
         let arguments = [&["explore", "--json", "--base-url", &site.url], options, routes].concat();
         let output = sandbox.command(&arguments).envs(variables.iter().copied()).output();
         let answer: Answer = output.expect("the built binary starts").into();

@@ -89,3 +89,27 @@ fn the_journal_tells_every_press_and_what_was_seen_after_it() {
 fn the_journal_holds_no_text_that_is_typed() {
     assert!(!RAN.answer.stderr.contains(PASSWORD));
 }
+
+/// A screen whose first control opens more and more that is new, and eight that are plain.
+const MAZE: &[(&str, &str)] = &[(
+    "/maze",
+    "<div id=maze><button onclick='grow(this)'>Amber</button></div><hr>
+    <button onclick='hit(`one`)'>First</button><a href='#two' onclick='hit(`two`)'>Second</a><input type=checkbox aria-label=Third onchange='hit(`three`)'>
+    <select aria-label=Fourth onchange='hit(`four`)'><option>x<option>y</select><button role=switch aria-checked=false onclick='hit(`five`)'>Fifth</button>
+    <summary role=button tabindex=0 onclick='hit(`six`)'>Sixth</summary><button class=other onclick='hit(`seven`)'>Seventh</button>
+    <script>let n = 0; const words = ['Beryl', 'Coral', 'Diamond', 'Emerald', 'Flint', 'Garnet', 'Heliodor', 'Iolite', 'Jade', 'Kunzite'];
+    const grow = (from) => { for (let i = 0; i < 3; i += 1) { const tag = ['button', 'a', 'div'][i]; const next = document.createElement(tag);
+      next.className = 'kind' + n; next.setAttribute('role', ['button', 'link', 'menuitem'][i]); next.tabIndex = 0; next.textContent = words[n % 10] + ' ' + String.fromCharCode(97 + n % 26) + 'x';
+      n += 1; next.onclick = () => grow(next); document.getElementById('maze').append(next); } };</script>",
+)];
+
+#[test]
+fn a_deep_branch_leaves_the_limit_that_the_rest_of_the_screen_needs() {
+    let ran = Ran::explore_set(MAZE, &["/maze"], &["--no-confirm"], &[], "[limits]\nactions = 24\n");
+    for what in ["one", "two", "three", "four", "five", "six", "seven"] {
+        ran.assert_hit(what);
+    }
+    let report = ran.report("/maze");
+    assert!(!report["action_tree"]["toolbar"][0]["children"].as_array().unwrap().is_empty(), "{report:#}");
+    assert!(report["limits"].to_string().contains("is kept for the screens above"), "{:#}", report["limits"]);
+}

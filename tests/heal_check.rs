@@ -45,6 +45,17 @@ fn page_object() -> Sandbox {
 }
 
 #[test]
+fn a_text_that_is_nested_without_end_is_an_error_and_no_crash() {
+    let sandbox = Sandbox::new();
+    for (open, close) in [("[", "]"), ("(", ")"), ("{\"a\":", "}"), ("- ", "")] {
+        sandbox.write("a.spec.ts", &format!("const a = {}1{};\n", open.repeat(10_000), close.repeat(10_000)));
+        let answer = sandbox.run(&["heal", "--check", "a.spec.ts", "a.spec.ts", "--json"]).exits(2).json();
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains("a.spec.ts") && message.contains("nested more than"), "{message}");
+    }
+}
+
+#[test]
 fn the_guard_sees_a_locator_of_a_page_object_that_a_test_only_asks_to_be_there() {
     let sandbox = page_object();
     let object = sandbox.read("pages/cart.ts");

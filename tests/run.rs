@@ -258,6 +258,34 @@ async fn an_exploration_that_is_told_to_end_leaves_no_half_report() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_exploration_that_is_cut_off_leaves_the_earlier_report_with_its_pictures() {
+    let app = App::start().await;
+    let sandbox = Sandbox::new();
+    let url = app.url();
+    let explore = ["explore", "/gate", "--base-url", &url, "--no-confirm"];
+    app.open.send_replace(true);
+    run(&sandbox, &explore).await.exits(0);
+    asked(&app).await;
+    app.open.send_replace(false);
+    let report = sandbox.read("monkey-test-reports/gate.json");
+    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let child = start(&sandbox, &explore);
+        asked(&app).await;
+        kill(&child, signal);
+        finish(child).await;
+        assert_eq!(sandbox.read("monkey-test-reports/gate.json"), report);
+        assert_screenshots_agree(&sandbox, "gate");
+    }
+    // The next one takes their place, and nothing of those that were cut off is left.
+    app.open.send_replace(true);
+    run(&sandbox, &explore).await.exits(0);
+    assert_screenshots_agree(&sandbox, "gate");
+    let runs = std::fs::read_dir(sandbox.file(".agent-test/runs")).unwrap();
+    let left: Vec<String> = runs.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(left.iter().all(|name| !name.contains(".parts")), "{left:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_route_that_was_cut_off_goes_on_from_its_last_finished_branch() {
     for signal in [Signal::INT, Signal::KILL] {
         let app = App::start().await;

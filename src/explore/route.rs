@@ -272,6 +272,9 @@ fn landing_findings(walker: &mut Walker<'_>, opened: &Opened, url: &Url) -> Vec<
 /// How often a page is scrolled by one window before its elements are taken as known.
 const SCROLLS: usize = 12;
 
+/// So many elements of rows are expected to be acted on.
+const MOST_ROWS: usize = 12;
+
 /// Scrolls through the page, so that what is lazy appears, and gathers its elements with the place they were seen at.
 async fn survey(walker: &mut Walker<'_>) -> Result<(Look, Vec<Candidate>), SessionError> {
     let mut at = walker.look.clone();
@@ -328,12 +331,16 @@ async fn walk_sections(walker: &mut Walker<'_>, tree: &mut ActionTree) -> Result
         (Vec::new(), toolbar)
     };
     let level = Level::of(&at, vec![0], Section::Toolbar);
+    // Of equal rows only a few are gone into.
+    walker.later = rows.len().min(MOST_ROWS) + frame.len();
     tree.toolbar = walker.walk(&level, &at, toolbar).await?;
+    walker.later = frame.len();
     let rows_level = Level { section: Section::RowActions, ..level.clone() };
     tree.row_actions = walker.walk(&rows_level, &at, rows).await?;
     if let Some(steps) = walker.detail.clone() {
         detail(walker, &at, steps, tree).await?;
     }
+    walker.later = 0;
     if !frame.is_empty() {
         let mut nodes = walker.walk(&level, &at, frame).await?;
         nodes.append(&mut tree.toolbar);

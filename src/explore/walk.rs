@@ -102,6 +102,10 @@ pub(super) struct Walker<'a> {
     pub(super) actions: u32,
     /// The screen that the last action was done on, and what its page had counted by then.
     pub(super) left: Option<(Look, Tally)>,
+    /// Elements that wait on the screens above the one that is being walked.
+    pub(super) waiting: usize,
+    /// Those of them that come in a later section of the route's own screen.
+    pub(super) later: usize,
     stopped: Option<String>,
 }
 
@@ -112,6 +116,8 @@ pub(super) enum Visit {
     Later,
 }
 
+/// What an action is thought to take at most when time is kept for it.
+const SLOW_ACTION_MS: u64 = 10_000;
 const FAMILY_CHAIN: usize = 3;
 const FAMILY_TOTAL: u32 = 12;
 const WIZARD_STEPS: usize = 8;
@@ -145,6 +151,8 @@ impl<'a> Walker<'a> {
             covers: HashSet::new(),
             actions: 0,
             left: None,
+            waiting: 0,
+            later: 0,
             stopped: None,
         }
     }
@@ -153,25 +161,34 @@ impl<'a> Walker<'a> {
         self.plan.stage.terms()
     }
 
-    /// Whether a limit of the route is reached.
-    fn spent(&mut self) -> bool {
-        if self.stopped.is_none() {
-            let limits = &self.plan.stage.settings.limits;
-            let why = if self.actions >= limits.actions {
-                Some(format!("{} actions", limits.actions))
-            } else if self.started.elapsed().as_secs() >= limits.wall_time_s {
-                Some(format!("{} s", limits.wall_time_s))
-            } else if self.screens.len() >= limits.screens as usize {
-                Some(format!("{} screens", limits.screens))
-            } else {
-                None
-            };
-            self.stopped = why.map(|why| format!("the limit of {why} was reached"));
-            if let Some(why) = &self.stopped {
-                self.limits.push(why.clone());
-            }
+    /// Why nothing more is acted on at a level below which so many elements still wait on the screens above: a limit of the
+    /// route is reached, or what is left of it is kept for them. At most half of a limit is kept, so that there is depth
+    /// where a screen alone holds more than the limit.
+    fn spent(&mut self, above: usize) -> Option<String> {
+        if self.stopped.is_some() {
+            return self.stopped.clone();
         }
-        self.stopped.is_some()
+        let limits = &self.plan.stage.settings.limits;
+        let above = u64::try_from(above).unwrap_or(u64::MAX);
+        let took = self.started.elapsed().as_millis() as u64;
+        let each = (took / u64::from(self.actions.max(1))).min(SLOW_ACTION_MS);
+        let all = [
+            (u64::from(limits.actions), u64::from(self.actions), above, format!("{} actions", limits.actions)),
+            (limits.wall_time_s * 1000, took, above.saturating_mul(each), format!("{} s", limits.wall_time_s)),
+            (u64::from(limits.screens), self.screens.len() as u64, above, format!("{} screens", limits.screens)),
+        ];
+        if let Some((.., what)) = all.iter().find(|(most, used, ..)| used >= most) {
+            let why = format!("the limit of {what} was reached");
+            self.limits.push(why.clone());
+            self.stopped = Some(why.clone());
+            return Some(why);
+        }
+        let (.., what) = all.iter().find(|(most, used, kept, _)| most - used <= (*kept).min(most / 2))?;
+        let why = format!("the rest of the limit of {what} is kept for the screens above");
+        if !self.limits.contains(&why) {
+            self.limits.push(why.clone());
+        }
+        Some(why)
     }
 
     pub(super) fn emit(&self, kind: EventKind) {
@@ -238,6 +255,8 @@ impl<'a> Walker<'a> {
         let mut queue: std::collections::VecDeque<(Candidate, bool)> =
             chosen.into_iter().map(|candidate| (candidate, true)).collect();
         let mut lost = 0;
+        // For the elements of the route's own screen nothing is kept.
+        let (above, others) = if level.depth == 0 { (0, self.later) } else { (self.waiting, self.waiting) };
         while let Some((candidate, first)) = queue.pop_front() {
             let branch =
                 part.as_ref().map(|_| branch_key(level.section, &candidate, &signature(&candidate.element, at)));
@@ -245,8 +264,7 @@ impl<'a> Walker<'a> {
                 nodes.push((candidate.order, node.clone()));
                 continue;
             }
-            if self.spent() {
-                let why = self.stopped.clone().unwrap_or_default();
+            if let Some(why) = self.spent(above) {
                 nodes.push((candidate.order, self.skipped(level, &candidate, &why, None)));
                 continue;
             }
@@ -257,7 +275,10 @@ impl<'a> Walker<'a> {
                 ));
                 continue;
             }
-            match Box::pin(self.visit(level, at, &candidate, first)).await {
+            self.waiting = others + queue.len();
+            let visited = Box::pin(self.visit(level, at, &candidate, first)).await;
+            self.waiting = others;
+            match visited {
                 Ok(Visit::Later) => queue.push_back((candidate, false)),
                 Ok(Visit::Done(node)) => {
                     let unreachable = node.skipped_reason.as_deref() == Some("its screen could not be reached again");
