@@ -256,8 +256,8 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     for path in &restored.restored {
         context.ui.note(format!("put back `{}`, which a killed heal had left", path.display()));
     }
-    for path in &restored.kept {
-        context.ui.warn(format!("`{}` was edited since a killed heal; it is left as it is", path.display()));
+    for kept in &restored.kept {
+        context.ui.warn(format!("of a killed heal: {}", kept.line()));
     }
     if args.recover {
         let text = format!("{} put back\n", super::counted(restored.restored.len() + restored.removed.len(), "file"));

@@ -32,7 +32,8 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     for file in &files {
         context.ui.out(file.display().to_string());
     }
-    context.ui.json(&json!({ "files": files }));
+    let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    context.ui.json(&json!({ "files": shown }));
     Ok(Exit::Ok)
 }
 

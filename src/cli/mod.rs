@@ -196,21 +196,26 @@ pub(crate) fn block_on<F: Future>(work: F) -> Result<F::Output, Failure> {
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> Exit {
+    let json = || std::env::args_os().any(|argument| argument == "--json");
+    let bare = |json: bool| Ui::new(Verbosity { json, ..Verbosity::default() });
+    // Reports, journals and answers name files as texts.
+    if let Some((at, argument)) = (1..).zip(std::env::args_os().skip(1)).find(|(_, one)| one.to_str().is_none()) {
+        let shown = argument.to_string_lossy();
+        let failure = Failure::usage("bad_arguments", format!("argument {at}, `{shown}`, is not valid UTF-8"));
+        return bare(json()).failure(&failure.hinted("give the file or directory a name in UTF-8"));
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         // Clap's own words for this name the hidden commands too.
         Err(error) if error.kind() == clap::error::ErrorKind::MissingSubcommand => {
-            let json = std::env::args_os().any(|argument| argument == "--json");
             let failure = Failure::usage("no_command", "no command was given");
-            return Ui::new(Verbosity { json, ..Verbosity::default() })
-                .failure(&failure.hinted("`agent-test --help` lists the commands"));
+            return bare(json()).failure(&failure.hinted("`agent-test --help` lists the commands"));
         }
-        Err(error) if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") => {
+        Err(error) if error.use_stderr() && json() => {
             // The one document is owed for a mistake in the arguments too.
             let text = error.render().to_string();
             let message = text.trim_end().trim_start_matches("error: ");
-            let json = Verbosity { json: true, ..Verbosity::default() };
-            return Ui::new(json).failure(&Failure::usage("bad_arguments", message));
+            return bare(true).failure(&Failure::usage("bad_arguments", message));
         }
         Err(error) => {
             let _ = error.print();

@@ -15,6 +15,8 @@ use crate::store::{self, FileKind, FileLock, Owner, StoreError, lock_timeout, sh
 /// Where journals lie, below the project.
 const FOLDER: &str = ".agent-test/heal";
 const NAME: &str = "journal.json";
+/// Beside that folder: originals of files that somebody edited while a heal held them.
+const ORIGINALS: &str = "heal-originals";
 
 /// Held while a journal is begun or recovered, so that of two heals that start at once one sees the other. It lies
 /// beside the folder, which is empty when no heal is under way.
@@ -80,7 +82,32 @@ pub struct Restored {
     /// New baselines that were removed.
     pub removed: Vec<PathBuf>,
     /// Files that somebody else edited in the meantime; they were left as they are.
-    pub kept: Vec<PathBuf>,
+    pub kept: Vec<Kept>,
+}
+
+/// A file that somebody else edited while a heal held it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Kept {
+    /// The file.
+    pub path: PathBuf,
+    /// Where its content from before the heal lies now, when the heal had written to it: the edit may stand on a repair that
+    /// is not proved.
+    pub original: Option<PathBuf>,
+}
+
+impl Kept {
+    /// For people.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let path = self.path.display();
+        let original = self.original.as_ref().map(|original| {
+            format!(
+                "; it may hold a repair that was not proved: what stood there before is kept in `{}`",
+                original.display()
+            )
+        });
+        format!("`{path}` was edited by somebody else and is left as it is{}", original.unwrap_or_default())
+    }
 }
 
 impl Journal {
@@ -294,7 +321,11 @@ fn restore(folder: &Path, notes: &Notes) -> Result<Restored, HealError> {
             continue;
         }
         if !noted.ours.contains(&current) && !noted.open && !current.is_empty() {
-            done.kept.push(noted.path.clone());
+            let original = match &noted.copy {
+                Some(copy) if !noted.ours.is_empty() => Some(keep_original(folder, copy, &noted.path)?),
+                _ => None,
+            };
+            done.kept.push(Kept { path: noted.path.clone(), original });
             continue;
         }
         match &noted.copy {
@@ -311,6 +342,16 @@ fn restore(folder: &Path, notes: &Notes) -> Result<Restored, HealError> {
     }
     close(folder, notes)?;
     Ok(done)
+}
+
+/// Keeps an original beyond its journal; gives back where.
+fn keep_original(folder: &Path, copy: &str, of: &Path) -> Result<PathBuf, HealError> {
+    let place = folder.parent().unwrap_or(folder).with_file_name(ORIGINALS);
+    store::create_dir(&place)?;
+    let name = of.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let kept = place.join(store::free_name(&name, |name| place.join(name).exists()));
+    write_atomic(&kept, &store::read_bytes(&folder.join(copy))?)?;
+    Ok(kept)
 }
 
 fn close(folder: &Path, notes: &Notes) -> Result<(), HealError> {
@@ -367,8 +408,11 @@ mod tests {
         journal.write(&file, b"ours").unwrap();
         std::fs::write(&file, "theirs").unwrap();
         assert!(journal.write(&file, b"ours again").is_err());
-        assert_eq!(journal.restore().unwrap().kept, std::slice::from_ref(&file));
+        let kept = journal.restore().unwrap().kept.pop().unwrap();
         assert_eq!(std::fs::read(&file).unwrap(), b"theirs");
+        // What was repaired and not proved may stand in the edit: the original is not lost.
+        let original = std::fs::read(kept.original.unwrap()).unwrap();
+        assert_eq!((kept.path, original.as_slice()), (file, b"original".as_slice()));
     }
 
     #[test]

@@ -414,8 +414,8 @@ impl Work<'_> {
             self.journal.commit()?;
         } else {
             let restored = self.journal.restore()?;
-            for path in restored.kept {
-                reason.push_str(&format!("; `{}` was edited by somebody else and is left as it is", path.display()));
+            for kept in restored.kept {
+                reason.push_str(&format!("; {}", kept.line()));
             }
             if verdict == Verdict::Fixed {
                 reason.push_str("; put back, because this was a dry run");
