@@ -11,6 +11,7 @@ use super::progress::Progress;
 use super::rerun::interrupted;
 use super::signals::stop_on_signal;
 use crate::exit::{Exit, Failure};
+use crate::flow::recording::CacheStore;
 use crate::flow::{Agent, FlowOptions, Mode, ModelAgent, Runner, load};
 use crate::llm::{LlmError, Model};
 use crate::report::junit_of_cases;
@@ -89,11 +90,6 @@ fn cache_mode(text: &str) -> Result<Mode, String> {
     }
 }
 
-/// How recordings are used when nothing says it.
-pub(super) fn usual_mode() -> Mode {
-    if crate::env::is_set(crate::env::CI) { Mode::ReadOnly } else { Mode::ReadWrite }
-}
-
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let files: Vec<PathBuf> = args.files.iter().map(|file| context.file(file)).collect();
     let flows = load(&context.project, &files)?;
@@ -107,11 +103,12 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         Err(LlmError::NotConfigured) => None,
         Err(error) => return Err(error.into()),
     };
+    let store = CacheStore::new(&context.project).signed();
     let options = FlowOptions {
         repeat_each: args.repeat_each,
         retries: args.retries,
         workers: args.workers as usize,
-        mode: if args.no_cache { Mode::Off } else { args.cache.unwrap_or_else(usual_mode) },
+        mode: if args.no_cache { Mode::Off } else { args.cache.unwrap_or_else(|| Mode::usual(&store)) },
         strict: args.strict_cache,
         fast_miss: args.fast_miss,
         relocate: args.relocate,
@@ -126,7 +123,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         let mut stop = stop_on_signal(&context.ui)?;
         let (stage, _) = prepared.enter().await?;
         let agent = model.clone().map(|model| Arc::new(ModelAgent(model)) as Arc<dyn Agent>);
-        let runner = Runner::new(&stage, agent, &context.project, options, &events, &context.clock);
+        let runner = Runner::new(&stage, agent, store, options, &events, &context.clock);
         let spent = || model.as_ref().map(Model::spent);
         let done = tokio::select! {
             done = runner.run(&flows, spent) => done.map_err(Failure::from),

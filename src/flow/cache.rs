@@ -12,7 +12,7 @@ use super::error::FlowError;
 use super::file::{Does, Flow};
 use super::params::{Secrets, Values};
 use super::prepare::{TARGET, step_key};
-use super::recording::{CacheStore, Entry, Reason, RecordedAction, StepKey, Stored};
+use super::recording::{CacheStore, Entry, Reason, RecordedAction, StepKey};
 
 /// One recording in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub struct Row {
     /// Its actions.
     pub actions: usize,
     /// Its bytes.
-    pub bytes: usize,
+    pub bytes: u64,
     /// How often it healed since it was recorded first.
     pub healed: usize,
     /// Why it cannot be used.
@@ -43,13 +43,13 @@ pub struct Row {
 /// Every recording.
 ///
 /// # Errors
-/// [`FlowError::Store`].
+/// [`FlowError::Shelf`].
 pub fn rows(store: &CacheStore) -> Result<Vec<Row>, FlowError> {
     let mut rows = Vec::new();
     for key in store.keys()? {
-        let Some(Stored { bytes, .. }) = store.read(&key)? else { continue };
-        let size = bytes.len();
-        rows.push(match Entry::parse_for_people(&bytes) {
+        let Some(stored) = store.read(&key)? else { continue };
+        let bytes = stored.size();
+        rows.push(match stored.entry_for_people() {
             Ok(entry) => Row {
                 key,
                 test: entry.recorded_for.test_id,
@@ -57,7 +57,7 @@ pub fn rows(store: &CacheStore) -> Result<Vec<Row>, FlowError> {
                 instruction: entry.recorded_for.instruction,
                 created_at: Some(entry.created_at),
                 actions: entry.actions.len(),
-                bytes: size,
+                bytes,
                 healed: entry.healed_from.len(),
                 problem: entry.truncated.map(|why| format!("only documents: {why}")),
             },
@@ -68,7 +68,7 @@ pub fn rows(store: &CacheStore) -> Result<Vec<Row>, FlowError> {
                 instruction: String::new(),
                 created_at: None,
                 actions: 0,
-                bytes: size,
+                bytes,
                 healed: 0,
                 problem: Some(why),
             },
@@ -99,8 +99,7 @@ pub fn named(keys: &[String], prefix: &str) -> Result<String, FlowError> {
 /// [`FlowError::Key`] when it cannot be read.
 pub fn entry(store: &CacheStore, key: &str) -> Result<Entry, FlowError> {
     let stored = store.read(key)?.ok_or_else(|| FlowError::Key(format!("there is no recording {key}")))?;
-    Entry::parse_for_people(&stored.bytes)
-        .map_err(|why| FlowError::Key(format!("the recording {key} cannot be used: {why}")))
+    stored.entry_for_people().map_err(|why| FlowError::Key(format!("the recording {key} cannot be used: {why}")))
 }
 
 /// A key as people see it: its first twelve characters.
@@ -123,7 +122,7 @@ pub struct Comparison {
 /// Compares a recording with its proposal, else with the one in quarantine.
 ///
 /// # Errors
-/// [`FlowError::Key`] when there is nothing to compare with; [`FlowError::Store`].
+/// [`FlowError::Key`] when there is nothing to compare with; [`FlowError::Shelf`].
 pub fn compare(store: &CacheStore, key: &str) -> Result<Comparison, FlowError> {
     let kept = store.quarantined()?;
     let mut keys = store.proposed()?;
@@ -138,7 +137,7 @@ pub fn compare(store: &CacheStore, key: &str) -> Result<Comparison, FlowError> {
     }
     let old = kept.iter().find(|kept| kept.key == key);
     let old = old
-        .and_then(|kept| Entry::parse_for_people(kept.content.as_bytes()).ok())
+        .and_then(|kept| Entry::parse_for_people(&kept.bytes()?).ok())
         .ok_or_else(|| FlowError::Key(format!("what lies in quarantine under {key} cannot be read")))?;
     let now = now.unwrap_or_else(|| empty(&old));
     Ok(Comparison { against: "quarantine", lines: difference(&old, &now), key })
@@ -164,7 +163,7 @@ pub fn prune(
     let mut pruned = Vec::new();
     for (key, entry) in orphans(store, flows, params)? {
         let Some(stored) = store.read(&key)? else { continue };
-        if dry_run || store.evict(&key, &stored.digest, "it belonged to no step", now)? {
+        if dry_run || store.evict(&key, stored.version(), "it belonged to no step", now)? {
             pruned.push((key, entry.recorded_for.instruction));
         }
     }
@@ -219,7 +218,7 @@ pub fn apply(store: &CacheStore, named_keys: &[String], now: DateTime<Utc>) -> R
 /// Signs recordings that were looked at, all of them when none is named; gives back their keys.
 ///
 /// # Errors
-/// [`FlowError::Key`] without a key to sign with; [`FlowError::Store`].
+/// [`FlowError::Key`] without a key to sign with; [`FlowError::Shelf`].
 pub fn sign(store: &CacheStore, named_keys: &[String]) -> Result<Vec<String>, FlowError> {
     if !store.signs() {
         return Err(FlowError::Key(format!("nothing can be signed: {} is not set", crate::env::CACHE_KEY)));
@@ -239,17 +238,24 @@ pub fn sign(store: &CacheStore, named_keys: &[String]) -> Result<Vec<String>, Fl
     Ok(signed)
 }
 
-/// Puts all recordings into quarantine; gives back how many.
+/// Puts all recordings into quarantine; gives back how many, and why others stayed.
 ///
 /// # Errors
-/// [`FlowError::Store`].
-pub fn clear(store: &CacheStore, now: DateTime<Utc>) -> Result<usize, FlowError> {
-    let mut cleared = 0;
+/// [`FlowError::Shelf`] when the recordings cannot be listed.
+pub fn clear(store: &CacheStore, now: DateTime<Utc>) -> Result<(usize, Vec<String>), FlowError> {
+    let (mut cleared, mut stayed) = (0, Vec::new());
     for key in store.keys()? {
-        let Some(stored) = store.read(&key)? else { continue };
-        cleared += usize::from(store.evict(&key, &stored.digest, "all were cleared", now)?);
+        // One that cannot go holds none of the others up.
+        let gone = store.read(&key).and_then(|stored| match stored {
+            Some(stored) => store.evict(&key, stored.version(), "all were cleared", now),
+            None => Ok(false),
+        });
+        match gone {
+            Ok(gone) => cleared += usize::from(gone),
+            Err(error) => stayed.push(error.to_string()),
+        }
     }
-    Ok(cleared)
+    Ok((cleared, stayed))
 }
 
 /// A recording for people: what it does, and what proves its end.
@@ -346,7 +352,7 @@ pub fn keys_of(
 /// Says of every goal step whether it would replay.
 ///
 /// # Errors
-/// [`FlowError::Store`], [`FlowError::NoParam`].
+/// [`FlowError::Shelf`], [`FlowError::NoParam`].
 pub fn explain(
     store: &CacheStore,
     flows: &[Flow],
@@ -364,7 +370,7 @@ pub fn explain(
             let own = |url: &Url| url.origin() == base.origin();
             let (reason, detail) = match store.read(&digest)? {
                 None => (Some(Reason::NoEntry), "nothing is recorded under its key".to_owned()),
-                Some(stored) => match Entry::parse(&stored.bytes, base, &own) {
+                Some(stored) => match stored.entry(base, &own) {
                     Err(why) => (Some(Reason::InvalidEntry), why),
                     Ok(Entry { truncated: Some(why), .. }) => (Some(Reason::Truncated), why),
                     Ok(entry) if store.vouches_for(&digest, &entry).is_err() => {
@@ -424,7 +430,7 @@ fn belongs(entry: &Entry, key: &StepKey) -> bool {
 /// Recordings that belong to no goal step of these flows.
 ///
 /// # Errors
-/// [`FlowError::Store`], [`FlowError::NoParam`].
+/// [`FlowError::Shelf`], [`FlowError::NoParam`].
 pub fn orphans(
     store: &CacheStore,
     flows: &[Flow],
@@ -432,7 +438,7 @@ pub fn orphans(
 ) -> Result<Vec<(String, Entry)>, FlowError> {
     let mut all = Vec::new();
     for key in store.keys()? {
-        if let Some(entry) = store.read(&key)?.and_then(|stored| Entry::parse_for_people(&stored.bytes).ok()) {
+        if let Some(entry) = store.read(&key)?.and_then(|stored| stored.entry_for_people().ok()) {
             all.push((key, entry));
         }
     }

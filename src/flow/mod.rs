@@ -29,6 +29,7 @@ mod prepare;
 pub mod recording;
 mod result;
 mod run;
+mod settlement;
 
 pub use act::{HealDiff, Mode, StepCache};
 pub use agent::{Agent, AgentError, Judgement, ModelAgent, Move, Reading, Told, Tool, Turn, check, screen};

@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 
 use crate::event::Events;
 use crate::exit::Failure;
+use crate::flow::recording::CacheStore;
 use crate::flow::{
     Agent, AttemptResult, ChannelAgent, FlowOptions, FlowReport, Judgement, Kind, Mode, Move, Reading, Reply, Runner,
     Tool, Waiting, load,
@@ -35,7 +36,9 @@ pub struct Setup {
     pub project: PathBuf,
     /// The application, when nothing else is said.
     pub enter: EnterOptions,
-    /// How recordings are used.
+    /// The recordings.
+    pub store: CacheStore,
+    /// How they are used.
     pub mode: Mode,
     /// The time.
     pub clock: Clock,
@@ -194,7 +197,7 @@ impl Server {
             let runner = Runner::new(
                 &stage,
                 Some(Arc::new(agent) as Arc<dyn Agent>),
-                &setup.project,
+                setup.store.clone(),
                 options,
                 &events,
                 &setup.clock,
