@@ -43,7 +43,10 @@ impl Mode {
     /// elsewhere decides there what CI may write.
     #[must_use]
     pub fn usual(store: &CacheStore) -> Self {
-        let is_ci = crate::env::is_set(crate::env::CI);
+        Self::usual_of(store, crate::env::is_set(crate::env::CI))
+    }
+
+    fn usual_of(store: &CacheStore, is_ci: bool) -> Self {
         if is_ci && !store.is_custom() { Self::ReadOnly } else { Self::ReadWrite }
     }
 }
@@ -479,4 +482,22 @@ async fn rekeyed(work: &Work<'_>, key: &StepKey) -> Option<(String, KeyedBy)> {
         })
     };
     work.store.aside(find).await.ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::flow::recording::FileShelf;
+
+    #[test]
+    fn in_ci_the_projects_files_are_only_read_and_a_store_of_the_callers_is_written_too() {
+        let files = CacheStore::new(Path::new("."));
+        let custom = CacheStore::on(Arc::new(FileShelf::new(Path::new("."))));
+        let usual = |store, is_ci| Mode::usual_of(store, is_ci);
+        assert_eq!((usual(&files, true), usual(&files, false)), (Mode::ReadOnly, Mode::ReadWrite));
+        assert_eq!((usual(&custom, true), usual(&custom, false)), (Mode::ReadWrite, Mode::ReadWrite));
+    }
 }
