@@ -12,7 +12,7 @@ use super::rerun::interrupted;
 use super::signals::stop_on_signal;
 use crate::exit::{Exit, Failure};
 use crate::flow::recording::CacheStore;
-use crate::flow::{Agent, FlowOptions, Mode, ModelAgent, Runner, load};
+use crate::flow::{Agent, Flow, FlowOptions, Mode, ModelAgent, Runner, load};
 use crate::llm::{LlmError, Model};
 use crate::report::junit_of_cases;
 use crate::store::write_atomic;
@@ -76,9 +76,17 @@ pub(crate) struct Args {
     model: ModelArgs,
 }
 
-fn pair(text: &str) -> Result<(String, String), String> {
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.trim().to_owned(), value.to_owned()))
+}
+
+/// That every parameter which is set is one of a flow's.
+pub(super) fn known_params(params: &BTreeMap<String, String>, flows: &[Flow]) -> Result<(), Failure> {
+    match params.keys().find(|name| !flows.iter().any(|flow| flow.params.contains_key(*name))) {
+        Some(name) => Err(Failure::usage("no_param", format!("no flow has a parameter `{name}`"))),
+        None => Ok(()),
+    }
 }
 
 fn cache_mode(text: &str) -> Result<Mode, String> {
@@ -94,9 +102,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let files: Vec<PathBuf> = args.files.iter().map(|file| context.file(file)).collect();
     let flows = load(&context.project, &files)?;
     let params: BTreeMap<String, String> = args.params.iter().cloned().collect();
-    if let Some(name) = params.keys().find(|name| !flows.iter().any(|flow| flow.params.contains_key(*name))) {
-        return Err(Failure::usage("no_param", format!("no flow has a parameter `{name}`")));
-    }
+    known_params(&params, &flows)?;
     let entered = args.engine.flow_stage(context)?;
     let model: Option<Model> = match args.model.open(&entered.settings.model, FLOW_CALLS) {
         Ok(model) => Some(model),

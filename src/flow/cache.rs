@@ -326,6 +326,25 @@ pub struct Explained {
     pub orphan: Option<String>,
 }
 
+/// The values of a flow with these parameters, apart from what only a run knows.
+///
+/// # Errors
+/// The parameter that does not fit.
+pub fn values_of(flow: &Flow, params: &BTreeMap<String, String>) -> Result<Values, FlowError> {
+    let own = params
+        .iter()
+        .filter(|(name, _)| flow.params.contains_key(*name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let mut values =
+        Values::new(&flow.params, &own, "run").map_err(|name| FlowError::NoParam { flow: flow.name.clone(), name })?;
+    // What a step reads is another one in each run; a later step's key sees a slot.
+    for name in flow.steps.iter().filter_map(|step| step.does.reads()).flatten() {
+        values.set(name, String::new());
+    }
+    Ok(values)
+}
+
 /// The keys of a flow's goal steps: number of the step, key.
 ///
 /// # Errors
@@ -335,18 +354,53 @@ pub fn keys_of(
     params: &BTreeMap<String, String>,
     target: &str,
 ) -> Result<Vec<(usize, StepKey)>, FlowError> {
-    let own = params
-        .iter()
-        .filter(|(name, _)| flow.params.contains_key(*name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    let values =
-        Values::new(&flow.params, &own, "run").map_err(|name| FlowError::NoParam { flow: flow.name.clone(), name })?;
+    let values = values_of(flow, params)?;
     let steps = flow.steps.iter().enumerate().filter_map(|(at, step)| match &step.does {
         Does::Act(words) => Some((at + 1, step_key(flow, &values, &Secrets::default(), target, at, words))),
         _ => None,
     });
     Ok(steps.collect())
+}
+
+/// The application, and which addresses belong to it.
+pub type Own<'a> = (&'a Url, &'a dyn Fn(&Url) -> bool);
+
+/// The recordings of a flow's goal steps, by the number of the step: those that replay whole, and why others do not.
+///
+/// # Errors
+/// [`FlowError::Shelf`], [`FlowError::NoParam`].
+pub fn recorded(
+    store: &CacheStore,
+    flow: &Flow,
+    params: &BTreeMap<String, String>,
+    target: &str,
+    own: Own<'_>,
+) -> Result<BTreeMap<usize, Result<Entry, String>>, FlowError> {
+    let keys = keys_of(flow, params, target)?;
+    let steps = keys.into_iter().map(|(step, key)| {
+        let entry = usable(store, &key.digest(), own)?.map_err(|(reason, why)| format!("{why} ({})", reason.word()));
+        Ok((step, entry))
+    });
+    steps.collect()
+}
+
+/// The recording under a key when it replays whole, or why it does not.
+fn usable(store: &CacheStore, key: &str, (base, own): Own<'_>) -> Result<Result<Entry, (Reason, String)>, FlowError> {
+    let Some(stored) = store.read(key)? else {
+        return Ok(Err((Reason::NoEntry, "nothing is recorded under its key".to_owned())));
+    };
+    let entry = match stored.entry(base, own) {
+        Err(why) => return Ok(Err((Reason::InvalidEntry, why))),
+        Ok(Entry { truncated: Some(why), .. }) => return Ok(Err((Reason::Truncated, why))),
+        Ok(entry) => entry,
+    };
+    if let Err(why) = store.vouches_for(key, &entry) {
+        return Ok(Err((Reason::InvalidEntry, why)));
+    }
+    Ok(match entry.actions.iter().find(|action| action.derived.is_some()) {
+        Some(gap) => Err((Reason::Gap, format!("it replays up to: {}", gap.line()))),
+        None => Ok(entry),
+    })
 }
 
 /// Says of every goal step whether it would replay.
@@ -368,26 +422,12 @@ pub fn explain(
         for (step, key) in keys_of(flow, params, target.unwrap_or(TARGET))? {
             let digest = key.digest();
             let own = |url: &Url| url.origin() == base.origin();
-            let (reason, detail) = match store.read(&digest)? {
-                None => (Some(Reason::NoEntry), "nothing is recorded under its key".to_owned()),
-                Some(stored) => match stored.entry(base, &own) {
-                    Err(why) => (Some(Reason::InvalidEntry), why),
-                    Ok(Entry { truncated: Some(why), .. }) => (Some(Reason::Truncated), why),
-                    Ok(entry) if store.vouches_for(&digest, &entry).is_err() => {
-                        (Some(Reason::InvalidEntry), store.vouches_for(&digest, &entry).err().unwrap_or_default())
-                    }
-                    Ok(entry) => match entry.actions.iter().find(|action| action.derived.is_some()) {
-                        Some(gap) => (Some(Reason::Gap), format!("it replays up to: {}", gap.line())),
-                        None => (
-                            None,
-                            format!(
-                                "{} actions, begins on {}",
-                                entry.actions.len(),
-                                entry.start_path.as_deref().unwrap_or("-")
-                            ),
-                        ),
-                    },
-                },
+            let (reason, detail) = match usable(store, &digest, (base, &own))? {
+                Err((reason, why)) => (Some(reason), why),
+                Ok(entry) => {
+                    let begins = entry.start_path.as_deref().unwrap_or("-");
+                    (None, format!("{} actions, begins on {begins}", entry.actions.len()))
+                }
             };
             let orphan = if reason == Some(Reason::NoEntry) {
                 all.iter().find(|(_, entry)| belongs(entry, &key)).map(|(other, _)| other.clone())
