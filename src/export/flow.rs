@@ -344,7 +344,10 @@ impl Writer<'_> {
             (Some(value), None, false) => {
                 self.code(&format!("await expect.poll(() => held({found}), {wait}).toContain({value});"));
             }
-            (Some(_), ..) => return Err("a `value` that is counted, or gone, cannot be told apart there".to_owned()),
+            (Some(value), None, true) => {
+                self.code(&format!("await expect.poll(() => held({found}), {wait}).not.toContain({value});"));
+            }
+            (Some(_), Some(_), _) => return Err("fields that hold a `value` cannot be counted there".to_owned()),
             (None, Some(count), _) => self.code(&format!("await expect({found}).toHaveCount({count}, {wait});")),
             (None, None, true) => self.code(&format!("await expect({found}).toHaveCount(0, {wait});")),
             (None, None, false) => self.code(&format!("await expect({found}.first()).toBeVisible({wait});")),
@@ -375,7 +378,10 @@ impl Writer<'_> {
         self.out.push_str("    // What came of it when it was recorded.\n");
         let limit = PATIENCE_MS.max(entry.end_wait_ms);
         if let Some(place) = &entry.end_path {
-            self.code(&format!("await isOn(page, {}, {limit});", literal(place)));
+            // A secret in an address was hidden when it was recorded.
+            let hidden = |place: String, name: &String| place.replace(&format!("({name})"), "{id}");
+            let place = self.flow.secrets.iter().fold(place.clone(), hidden);
+            self.code(&format!("await isOn(page, {}, {limit});", literal(&place)));
         }
         for (anchor, gone) in
             entry.end_anchors.iter().map(|one| (one, false)).chain(entry.gone_anchors.iter().map(|one| (one, true)))
@@ -387,7 +393,7 @@ impl Writer<'_> {
 
     /// A recorded change as a check; what cannot be checked is told.
     fn anchor(&mut self, anchor: &Anchor, gone: bool, limit: u64) {
-        let value = anchor.value.as_deref().map(literal).filter(|_| !gone);
+        let value = anchor.value.as_deref().map(literal);
         let checked = self.anchored(anchor).and_then(|found| self.shows(&found, value.as_deref(), (None, gone), limit));
         if let Err(why) = checked {
             let told = format!("{}{}", anchor.describe(), if gone { " gone" } else { "" });
@@ -399,6 +405,11 @@ impl Writer<'_> {
     fn anchored(&self, anchor: &Anchor) -> Result<String, String> {
         if stable(anchor.label()) != anchor.label() {
             return Err("it is another text each time".to_owned());
+        }
+        let value = anchor.value.as_deref().unwrap_or_default();
+        let shows = |name: &String| [anchor.label(), value].iter().any(|text| text.contains(&format!("({name})")));
+        if self.flow.secrets.iter().any(shows) {
+            return Err("it may show a secret".to_owned());
         }
         if self.is_pattern(anchor.label()) {
             return Err("its label is declared to carry a state".to_owned());
