@@ -26,6 +26,7 @@ use crate::flow_kit::Lab;
 struct Memory {
     all: Mutex<BTreeMap<(Place, String), Vec<u8>>>,
     fault: Mutex<Option<Fault>>,
+    reads: AtomicUsize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,7 @@ impl Memory {
 
 impl Shelf for Memory {
     fn read(&self, place: Place, key: &str) -> Result<Option<Stored>, ShelfError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
         assert!(!self.fails(Fault::Panics), "the network is gone");
         if self.fails(Fault::Reads) {
             return Err(ShelfError::Other("the network is down".to_owned()));
@@ -159,17 +161,17 @@ impl Rig {
 
     fn run(&self, strict: bool, flow: &str) -> Came {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        runtime.block_on(run(&self.lab.url, self.project.path(), self.store(), strict, flow))
+        runtime.block_on(run(&self.lab.url, self.project.path(), self.store(), (strict, 0), flow))
     }
 }
 
-async fn run(url: &str, project: &Path, store: CacheStore, strict: bool, flow: &str) -> Came {
+async fn run(url: &str, project: &Path, store: CacheStore, (strict, retries): (bool, u32), flow: &str) -> Came {
     let base = Url::parse(url).unwrap();
     let enter = EnterOptions { base, settings: Settings::default(), webdriver: None, credentials: None };
     let (stage, _) = enter.prepare(project).unwrap().enter().await.unwrap();
     let options = FlowOptions {
         repeat_each: 1,
-        retries: 0,
+        retries,
         workers: 1,
         mode: Mode::ReadWrite,
         strict,
@@ -184,7 +186,7 @@ async fn run(url: &str, project: &Path, store: CacheStore, strict: bool, flow: &
     let flow = parse("flows/f.yaml", flow).unwrap();
     let report = runner.run(&[flow], || None).await.unwrap();
     stage.launcher.stop().await;
-    let attempt = &report.flows[0].attempts[0];
+    let attempt = report.flows[0].attempts.last().unwrap();
     let cache = attempt.steps[1].cache.clone().unwrap();
     Came { outcome: attempt.outcome, line: cache.line(), cache, asked: agent.0.load(Ordering::Relaxed) }
 }
@@ -223,6 +225,17 @@ fn k7_s108_a_store_whose_read_fails_or_panics_is_a_miss_and_the_flow_passes_also
     }
     rig.memory.set(None);
     assert_eq!(rig.run(true, FLOW).cache.mode, CacheMode::SelfFinalized);
+}
+
+#[test]
+fn k9_a_retry_does_not_even_read_the_store() {
+    let rig = Rig::start();
+    let flow = FLOW.replace("10% off", "20% off");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let came = runtime.block_on(run(&rig.lab.url, rig.project.path(), rig.store(), (false, 1), &flow));
+    assert_eq!((came.outcome, came.cache.reason), (Outcome::Failed, Some(Reason::Retry)));
+    // The first attempt asked once, and nothing was there.
+    assert_eq!(rig.memory.reads.load(Ordering::Relaxed), 1);
 }
 
 #[test]

@@ -186,6 +186,22 @@ fn k8_s105_s106_an_entry_that_cannot_be_read_is_stale_under_strict_and_a_lenient
 }
 
 #[test]
+fn what_is_no_recording_at_all_is_never_taken_away_in_part() {
+    let sandbox = Sandbox::new();
+    let path = |letter: &str| format!(".agent-test/cache/{}.json", letter.repeat(64));
+    let large = "x".repeat(2 << 20);
+    sandbox.write(&path("a"), &large);
+    sandbox.write(&path("b"), "");
+    std::fs::write(sandbox.file(&path("b")), b"\xff\xfe").unwrap();
+    let told = sandbox.run(&["cache", "clear", "--json"]).exits(1).json();
+    assert_eq!((&told["cleared"], told["stayed"].as_array().unwrap().len()), (&json!(1), 1), "{told:#}");
+    assert!(told["stayed"][0].as_str().unwrap().contains(&path("a")), "{told:#}");
+    assert!(sandbox.read(&path("a")) == large && !sandbox.file(&path("b")).exists());
+    sandbox.run(&["cache", "undo", &"b".repeat(64)]).exits(0);
+    assert_eq!(std::fs::read(sandbox.file(&path("b"))).unwrap(), b"\xff\xfe");
+}
+
+#[test]
 fn k10_of_two_repetitions_the_first_records_and_the_second_replays() {
     let (lab, sandbox) = start();
     sandbox.write("flows/f.yaml", ADD);

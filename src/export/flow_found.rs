@@ -123,8 +123,8 @@ pub(super) fn target(recorded: &Descriptor) -> Result<String, String> {
                 .map(|way| way.strip_prefix('$').map_or_else(|| way.clone(), |rest| format!("{scope}{rest}")))
                 .collect();
             let (first, more) = all.split_first().ok_or("nothing tells what is meant")?;
-            let more: String = more.iter().map(|way| format!(".and({way})")).collect();
-            format!("{first}{more}.filter({{ visible: true }})")
+            let more: Vec<String> = more.iter().map(|way| format!(".and({way})")).collect();
+            format!("{first}{}.filter({{ visible: true }})", more.concat())
         }
     };
     Ok(match recorded.position {
