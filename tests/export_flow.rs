@@ -75,15 +75,17 @@ fn values_of_a_run_and_secrets_come_from_the_environment_and_stand_in_no_file() 
     let secret = "geheim-0815";
     sandbox.write(
         "flows/f.yaml",
-        "params: { who: { default: Ada Lovelace, unique: true } }\nsecrets: [PIN]\nsteps:\n  - open: /order\n  - act: \"type '{{who}}' into 'Customer'; type_secret 'PIN' into 'Pin'; tap 'Order'\"\n  - expect: { role: heading, text: \"Order for {{who}}\" }\n  - extract: { total: { contains: Total } }\n  - expect: { text: \"{{total}}\" }\n",
+        "name: order with geheim-0815\nparams: { who: { default: Ada Lovelace, unique: true } }\nsecrets: [PIN]\nsteps:\n  - open: /order\n  - act: \"type '{{who}}' into 'Customer'; type_secret 'PIN' into 'Pin'; tap 'Order'\"\n  - expect: { role: heading, text: \"Order for {{who}}\" }\n  - extract: { total: { contains: Total } }\n  - expect: { text: \"{{total}}\" }\n",
     );
     let model = crate::model_kit::ModelServer::start(&[crate::model_kit::Reply::Make(crate::flow_kit::by_goal)]);
     let mut command = model.command(&sandbox, "openai", &lab.arguments(RW));
     Answer::from(command.env("AGENT_TEST_SECRET_PIN", secret).output().unwrap()).exits(0);
     lab.pressed();
-    let document = export(&lab, &sandbox, &[]).exits(0).json();
-    let spec = sandbox.read(document["files"][0]["path"].as_str().unwrap());
-    assert!(!spec.contains(secret) && !spec.contains("{{"), "{spec}");
+    let arguments = ["export", "--playwright", "--flow", "flows", "--out", "specs", "--base-url", &lab.url, "--json"];
+    let mut command = sandbox.command(&arguments);
+    let told = Answer::from(command.env("AGENT_TEST_SECRET_PIN", secret).output().unwrap()).exits(0);
+    let spec = sandbox.read(told.json()["files"][0]["path"].as_str().unwrap());
+    assert!(!spec.contains(secret) && !spec.contains("{{") && !told.stdout.contains(secret), "{spec}");
     let pin = ("AGENT_TEST_SECRET_PIN", "4711");
     assert_eq!(play(&lab, &sandbox, &[pin]), "passed");
     assert_eq!(play(&lab, &sandbox, &[pin, ("AGENT_TEST_PARAM_WHO", "Grace \"Amazing\" Hopper")]), "passed");

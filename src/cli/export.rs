@@ -11,7 +11,7 @@ use super::{Context, counted};
 use crate::exit::{Exit, Failure};
 use crate::export::{Document, ExportError, FlowTerms, Flows, Format, Terms, export, flow_specs, write};
 use crate::flow::recording::CacheStore;
-use crate::flow::{TARGET, load};
+use crate::flow::{TARGET, known_secrets, load};
 use crate::maze::Bug;
 use crate::settings::parse_base_url;
 use crate::trace::RunFile;
@@ -158,7 +158,7 @@ fn export_flows(context: &Context, args: &Args) -> Result<Exit, Failure> {
         for note in &spec.notes {
             text.push_str(&format!("{:<9}  {note}\n", ""));
         }
-        rows.push(json!({ "format": "playwright", "flow": flow.name, "file": flow.file, "path": done.path, "unchanged": done.unchanged, "notes": spec.notes }));
+        rows.push(json!({ "format": "playwright", "flow": known_secrets(flow).hide(&flow.name), "file": flow.file, "path": done.path, "unchanged": done.unchanged, "notes": spec.notes }));
     }
     for one in &missing {
         text.push_str(&format!("{:<9}  {one}\n", "left out"));

@@ -16,7 +16,7 @@ use super::{Document, ExportError};
 use crate::env::SECRET_PREFIX;
 use crate::flow::cache::{recorded, values_of};
 use crate::flow::recording::{Anchor, CacheStore, Entry, RecordedAction, Verb, distance, stable};
-use crate::flow::{Does, Expect, Extract, Flow, Param, Step, Values, wanted_place};
+use crate::flow::{Does, Expect, Extract, Flow, Param, Step, Values, known_secrets, wanted_place};
 use crate::settings::Settings;
 use crate::store::free_name;
 use crate::trace::bounds::may_upload;
@@ -96,7 +96,9 @@ pub fn flow_specs<'a>(flows: &'a [Flow], store: &CacheStore, terms: &FlowTerms) 
     for flow in flows {
         let values = values_of(flow, &terms.params)?;
         let recordings = recorded(store, flow, &terms.params, &terms.target, (&terms.base, &own))?;
-        match write_spec(flow, &values, &recordings, terms) {
+        // A secret in a title is one too.
+        let hidden = Flow { name: known_secrets(flow).hide(&flow.name), ..flow.clone() };
+        match write_spec(&hidden, &values, &recordings, terms) {
             Ok(mut spec) => {
                 let is_taken =
                     |stem: &str| done.specs.iter().any(|(_, other)| other.document.name == format!("{stem}{ENDING}"));
@@ -118,20 +120,14 @@ fn write_spec(
     recordings: &BTreeMap<usize, Result<Entry, String>>,
     terms: &FlowTerms,
 ) -> Result<FlowSpec, Vec<Missing>> {
+    let secrets = known_secrets(flow);
+    let says = |step: &Step| secrets.hide(&step.does.line());
     let mut writer = Writer { flow, values, base: &terms.base, out: String::new(), notes: Vec::new() };
     let mut missing = Vec::new();
     for (number, step) in (1..).zip(&flow.steps) {
-        writer
-            .out
-            .push_str(&filled(&format!("  await test.step({}, async () => {{\n", writer.text(&step.does.line()))));
+        writer.out.push_str(&filled(&format!("  await test.step({}, async () => {{\n", writer.text(&says(step)))));
         if let Err(why) = writer.step(step, recordings.get(&number)) {
-            missing.push(Missing {
-                file: flow.file.clone(),
-                step: number,
-                line: step.line,
-                says: step.does.line(),
-                why,
-            });
+            missing.push(Missing { file: flow.file.clone(), step: number, line: step.line, says: says(step), why });
         }
         writer.out.push_str("  });\n");
     }

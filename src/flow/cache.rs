@@ -10,8 +10,8 @@ use url::Url;
 
 use super::error::FlowError;
 use super::file::{Does, Flow};
-use super::params::{Secrets, Values};
-use super::prepare::{TARGET, step_key};
+use super::params::Values;
+use super::prepare::{TARGET, known_secrets, step_key};
 use super::recording::{CacheStore, Entry, Reason, RecordedAction, StepKey};
 
 /// One recording in a list.
@@ -355,8 +355,9 @@ pub fn keys_of(
     target: &str,
 ) -> Result<Vec<(usize, StepKey)>, FlowError> {
     let values = values_of(flow, params)?;
+    let secrets = known_secrets(flow);
     let steps = flow.steps.iter().enumerate().filter_map(|(at, step)| match &step.does {
-        Does::Act(words) => Some((at + 1, step_key(flow, &values, &Secrets::default(), target, at, words))),
+        Does::Act(words) => Some((at + 1, step_key(flow, &values, &secrets, target, at, words))),
         _ => None,
     });
     Ok(steps.collect())

@@ -39,6 +39,6 @@ pub use expect::wanted_place;
 pub use file::{Does, Expect, Extract, Flow, FlowFile, Heal, Step, StepFile, parse};
 pub use hand_off::HandOff;
 pub use params::{Param, Secrets, Values, placeholders};
-pub use prepare::{TARGET, load, secrets, step_key};
+pub use prepare::{TARGET, known_secrets, load, secrets, step_key};
 pub use result::{AttemptResult, CacheCounts, FlowReport, FlowResult, Outcome, StepResult};
 pub use run::{FlowOptions, Runner};
