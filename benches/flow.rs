@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_test::event::Events;
-use agent_test::flow::recording::CacheMode;
+use agent_test::flow::recording::{CacheMode, CacheStore};
 use agent_test::flow::{
     Agent, AgentError, Flow, FlowOptions, Judgement, Mode, Move, Outcome, Reading, Runner, Told, Tool, Turn, parse,
 };
@@ -135,7 +135,7 @@ async fn play(stage: &Stage, flow: &Flow, project: &Path, expected: CacheMode) -
     };
     let (events, clock) = (Events::ignore(), Clock::from_env());
     let agent: Arc<dyn Agent> = Arc::new(Scripted);
-    let runner = Runner::new(stage, Some(agent), project, options, &events, &clock);
+    let runner = Runner::new(stage, Some(agent), CacheStore::new(project), options, &events, &clock);
     let report = runner.run(std::slice::from_ref(flow), || None).await.unwrap();
     let attempt = &report.flows[0].attempts[0];
     assert_eq!(attempt.outcome, Outcome::Passed, "{:#?}", attempt.lines());

@@ -10,7 +10,7 @@
 //! | 5 | [`campaign`] | the phases of a campaign: test, review, report; a run goes on from what the state says |
 //! | 5 | [`dispatch`] | one fresh subagent per route; the run log |
 //! | 4 | [`explore`] | walks one route depth-first, makes the maze map |
-//! | 4 | [`export`] | a bug as a test that stands alone: a Playwright spec, a recording for Chrome |
+//! | 4 | [`export`] | a bug or a flow as a test that stands alone: a Playwright spec, a recording for Chrome |
 //! | 4 | [`flow`] | goal steps: replayed from their recordings without a model, finished by an agent, recorded anew |
 //! | 4 | [`heal`] | repairs a failing Playwright test inside a budget, or puts everything back; the guard on edits of tests |
 //! | 4 | [`verify`] | plays the traces of bugs and runs again: rerun, verify, diff, minimise; heals, and plays plans |

@@ -48,7 +48,12 @@ fn player(program: &str, directory: &Path) -> Command {
 
 /// Runs the specs of a directory that holds nothing else with Playwright: file -> "passed", or the first line of what
 /// failed.
-fn play_specs(directory: &Path, base: &str) -> BTreeMap<String, String> {
+pub fn play_specs(directory: &Path, base: &str) -> BTreeMap<String, String> {
+    play_specs_with(directory, base, &[])
+}
+
+/// The same, with more variables.
+pub fn play_specs_with(directory: &Path, base: &str, variables: &[(&str, &str)]) -> BTreeMap<String, String> {
     let packages = directory.join("node_modules");
     if !packages.exists() {
         std::os::unix::fs::symlink(npm().join("node_modules"), &packages).unwrap();
@@ -56,6 +61,7 @@ fn play_specs(directory: &Path, base: &str) -> BTreeMap<String, String> {
     let output = player("npx", directory)
         .args(["--no-install", "playwright", "test", "--workers=2", "--reporter=json"])
         .env("BASE_URL", base)
+        .envs(variables.iter().copied())
         .output()
         .expect("npx starts");
     let text = String::from_utf8_lossy(&output.stdout);

@@ -139,6 +139,14 @@ fn r18_two_that_read_alike_without_a_recorded_place_are_ambiguous_at_the_first_l
 }
 
 #[test]
+fn l45_two_that_read_as_recorded_are_ambiguous_with_the_ladder_too() {
+    let (lab, sandbox) = start("/apply", "tap 'Apply'");
+    lab.set("twin");
+    let report = lab.run_alone(&sandbox, &["--relocate"]).exits(2).json();
+    assert_eq!((&cache(&report)["reason"], lab.pressed().len()), (&json!("target-ambiguous"), 0), "{report:#}");
+}
+
+#[test]
 fn r19_r20_twins_that_are_still_drawn_are_waited_for_and_another_number_of_them_is_ambiguous() {
     let (lab, sandbox) = start("/twins", "tap 'Add'");
     lab.set("rendering");

@@ -15,7 +15,9 @@ mod explore_kit; // no tests: small pages that write down every request, and an 
 mod explore_seen; // what a look holds: inner scroll boxes, late pages, long lists; the journal
 mod explore_ways; // how elements are used: gestures by their listeners, options of lists
 mod export; // specs and recordings of bugs, played by Playwright and by Chrome's own replay library
+mod export_flow; // flows as specs, played by Playwright
 mod flow; // goal steps in a browser: recorded, replayed without a model, handed off, recorded anew
+mod flow_custom; // a store of the caller's in place of the project's files
 mod flow_drift; // the drift laboratory: what replays, what is handed off, and that nothing wrong is ever pressed
 mod flow_end; // what proves the end of a replay: already there, late, elsewhere, not readable
 mod flow_kit; // no tests: an application whose pages drift, and an agent that reads its moves from the goal

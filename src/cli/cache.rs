@@ -87,7 +87,7 @@ pub(crate) enum Command {
 }
 
 pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> {
-    let store = CacheStore::new(&context.project).signed_with(crate::env::get(crate::env::CACHE_KEY));
+    let store = CacheStore::new(&context.project).signed();
     let now = context.clock.now();
     let flows =
         |files: &[PathBuf]| load(&context.project, &files.iter().map(|file| context.file(file)).collect::<Vec<_>>());
@@ -117,7 +117,7 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         }
         Command::Stats => {
             let rows = rows(&store)?;
-            let bytes: usize = rows.iter().map(|row| row.bytes).sum();
+            let bytes: u64 = rows.iter().map(|row| row.bytes).sum();
             let healed: usize = rows.iter().map(|row| row.healed).sum();
             let (quarantined, proposed) = (store.quarantined()?.len(), store.proposed()?.len());
             let text = format!(
@@ -211,11 +211,16 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             }
         }
         Command::Clear => {
-            let cleared = clear(&store, now)?;
-            context.answer(
-                json!({ "cleared": cleared }),
-                format!("{} in quarantine; `agent-test cache undo KEY` brings one back", counted(cleared, "recording")),
-            )
+            let (cleared, stayed) = clear(&store, now)?;
+            let mut text =
+                format!("{} in quarantine; `agent-test cache undo KEY` brings one back", counted(cleared, "recording"));
+            for why in &stayed {
+                text.push_str(&format!("\nstays: {why}"));
+            }
+            let exit = if stayed.is_empty() { Exit::Ok } else { Exit::Found };
+            context.ui.json(&json!({ "cleared": cleared, "stayed": stayed, "exitCode": exit.code() }));
+            context.ui.out(text);
+            Ok(exit)
         }
     }
 }

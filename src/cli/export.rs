@@ -1,4 +1,4 @@
-//! `agent-test export`: bugs of a run as tests that stand alone.
+//! `agent-test export`: bugs of a run, or flows, as tests that stand alone.
 
 use std::path::PathBuf;
 
@@ -6,16 +6,19 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::engine::{BugArgs, EngineArgs};
+use super::flow::{known_params, pair};
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
-use crate::export::{Document, ExportError, Format, Terms, export, write};
+use crate::export::{Document, ExportError, FlowTerms, Flows, Format, Terms, export, flow_specs, write};
+use crate::flow::recording::CacheStore;
+use crate::flow::{TARGET, known_secrets, load};
 use crate::maze::Bug;
 use crate::settings::parse_base_url;
 use crate::trace::RunFile;
 use crate::ui::in_one_line;
 use crate::verify::rebase;
 
-/// Write bugs of a run as tests that stand alone
+/// Write bugs of a run, or flows, as tests that stand alone
 ///
 /// With --playwright each bug becomes one spec that needs nothing but `@playwright/test`: it plays the bug's trace and
 /// carries the oracles. It fails as long as the bug is there (`bug: …`) and passes once it is repaired; a last step that
@@ -25,6 +28,11 @@ use crate::verify::rebase;
 /// With --recorder-json it becomes a recording that Chrome's DevTools and `@puppeteer/replay` play. That format knows no
 /// login (replay it where you are logged in), no guard at the network (a bug whose steps could change data is left out)
 /// and no references to secrets (left out too). The bug's check stands at its end where the page itself can answer it.
+///
+/// With --flow FILE a flow becomes a Playwright test: its `expect` steps as expects, its goal steps as what was recorded of
+/// them, with what proved their ends. Parameters marked `unique` and secrets come from the environment. A flow with a step
+/// that asks a model, that has no recording, or whose recording stops at a gap is left out, and each such step is told: the
+/// command ends with 1, or with 2 when no flow is left.
 ///
 /// Needs no browser. A bug that cannot be expressed is left out and told with the reason; when none is left, the command
 /// ends with 2. A file of the same content is left alone, one of another content is only replaced with --force.
@@ -48,12 +56,24 @@ pub(crate) struct Args {
     /// Known bugs: specs that are expected to fail, and that tell when a bug is gone
     #[arg(long)]
     known_bad: bool,
+    /// Write these flows in place of bugs: flow files, or directories of them; with --playwright
+    #[arg(long = "flow", value_name = "FILE", num_args = 1.., conflicts_with_all = ["run", "bugs", "known_bad", "recorder_json"])]
+    flows: Vec<PathBuf>,
+    /// Set a parameter of the flows: name=value; may be given several times
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = pair, requires = "flows")]
+    params: Vec<(String, String)>,
+    /// Take the flows' recordings for this target (default: chromium)
+    #[arg(long, value_name = "NAME", requires = "flows")]
+    target: Option<String>,
     /// Write over files of other content
     #[arg(long)]
     force: bool,
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    if !args.flows.is_empty() {
+        return export_flows(context, &args);
+    }
     let (source, chosen_bugs) = args.bugs.find(context)?;
     let entered = EngineArgs::default().terms(context, &source, None)?;
     // What the run was recorded on, whatever the settings say now: its traces hold that address.
@@ -115,6 +135,46 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         json!({ "run": run.id, "directory": args.out.display().to_string(), "files": rows, "leftOut": missing }),
         text,
     )
+}
+
+fn export_flows(context: &Context, args: &Args) -> Result<Exit, Failure> {
+    let files: Vec<PathBuf> = args.flows.iter().map(|file| context.file(file)).collect();
+    let flows = load(&context.project, &files)?;
+    let engine = EngineArgs { base_url: args.base_url.clone(), ..EngineArgs::default() };
+    let entered = engine.flow_stage(context)?;
+    let store = CacheStore::new(&context.project).signed();
+    let terms = FlowTerms {
+        base: entered.base,
+        settings: entered.settings,
+        target: args.target.clone().unwrap_or_else(|| TARGET.to_owned()),
+        params: args.params.iter().cloned().collect(),
+    };
+    known_params(&terms.params, &flows)?;
+    let Flows { specs, missing } = flow_specs(&flows, &store, &terms)?;
+    let documents: Vec<Document> = specs.iter().map(|(_, spec)| spec.document.clone()).collect();
+    let written = write(&args.out, &documents, args.force)?;
+    let mut text = String::new();
+    let mut rows = Vec::new();
+    for ((flow, spec), done) in specs.iter().zip(&written) {
+        let word = if done.unchanged { "unchanged" } else { "written" };
+        text.push_str(&format!("{word:<9}  {}\n", done.path.display()));
+        for note in &spec.notes {
+            text.push_str(&format!("{:<9}  {note}\n", ""));
+        }
+        rows.push(json!({ "format": "playwright", "flow": known_secrets(flow).hide(&flow.name), "file": flow.file, "path": done.path, "unchanged": done.unchanged, "notes": spec.notes }));
+    }
+    for one in &missing {
+        text.push_str(&format!("{:<9}  {one}\n", "left out"));
+    }
+    text.push_str(&counted(rows.len(), "file"));
+    let left: Vec<Value> = missing
+        .iter()
+        .map(|one| json!({ "file": one.file, "step": one.step, "line": one.line, "says": one.says, "why": one.why }))
+        .collect();
+    let exit = if missing.is_empty() { Exit::Ok } else { Exit::Found };
+    context.ui.json(&json!({ "directory": args.out, "files": rows, "leftOut": left, "exitCode": exit.code() }));
+    context.ui.out(text);
+    Ok(exit)
 }
 
 fn row(bug: &Bug, format: Format, more: Value) -> Value {

@@ -12,7 +12,8 @@ use super::rerun::interrupted;
 use super::signals::stop_on_signal;
 use crate::dispatch::keep_run;
 use crate::exit::{Exit, Failure};
-use crate::flow::{Agent, FlowOptions, Mode, ModelAgent, Runner, load};
+use crate::flow::recording::CacheStore;
+use crate::flow::{Agent, Flow, FlowOptions, Mode, ModelAgent, Runner, load};
 use crate::llm::{LlmError, Model};
 use crate::report::junit_of_cases;
 use crate::store::write_atomic;
@@ -76,9 +77,17 @@ pub(crate) struct Args {
     model: ModelArgs,
 }
 
-fn pair(text: &str) -> Result<(String, String), String> {
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.trim().to_owned(), value.to_owned()))
+}
+
+/// That every parameter which is set is one of a flow's.
+pub(super) fn known_params(params: &BTreeMap<String, String>, flows: &[Flow]) -> Result<(), Failure> {
+    match params.keys().find(|name| !flows.iter().any(|flow| flow.params.contains_key(*name))) {
+        Some(name) => Err(Failure::usage("no_param", format!("no flow has a parameter `{name}`"))),
+        None => Ok(()),
+    }
 }
 
 fn cache_mode(text: &str) -> Result<Mode, String> {
@@ -90,29 +99,23 @@ fn cache_mode(text: &str) -> Result<Mode, String> {
     }
 }
 
-/// How recordings are used when nothing says it.
-pub(super) fn usual_mode() -> Mode {
-    if crate::env::is_set(crate::env::CI) { Mode::ReadOnly } else { Mode::ReadWrite }
-}
-
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let files: Vec<PathBuf> = args.files.iter().map(|file| context.file(file)).collect();
     let flows = load(&context.project, &files)?;
     let params: BTreeMap<String, String> = args.params.iter().cloned().collect();
-    if let Some(name) = params.keys().find(|name| !flows.iter().any(|flow| flow.params.contains_key(*name))) {
-        return Err(Failure::usage("no_param", format!("no flow has a parameter `{name}`")));
-    }
+    known_params(&params, &flows)?;
     let entered = args.engine.flow_stage(context)?;
     let model: Option<Model> = match args.model.open(&entered.settings.model, FLOW_CALLS) {
         Ok(model) => Some(model),
         Err(LlmError::NotConfigured) => None,
         Err(error) => return Err(error.into()),
     };
+    let store = CacheStore::new(&context.project).signed();
     let options = FlowOptions {
         repeat_each: args.repeat_each,
         retries: args.retries,
         workers: args.workers as usize,
-        mode: if args.no_cache { Mode::Off } else { args.cache.unwrap_or_else(usual_mode) },
+        mode: if args.no_cache { Mode::Off } else { args.cache.unwrap_or_else(|| Mode::usual(&store)) },
         strict: args.strict_cache,
         fast_miss: args.fast_miss,
         relocate: args.relocate,
@@ -128,7 +131,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         let mut stop = stop_on_signal(&context.ui)?;
         let (stage, _) = prepared.enter().await?;
         let agent = model.clone().map(|model| Arc::new(ModelAgent(model)) as Arc<dyn Agent>);
-        let runner = Runner::new(&stage, agent, &context.project, options, &events, &context.clock);
+        let runner = Runner::new(&stage, agent, store, options, &events, &context.clock);
         let spent = || model.as_ref().map(Model::spent);
         let done = tokio::select! {
             done = runner.run(&flows, spent) => done.map_err(Failure::from),

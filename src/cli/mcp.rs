@@ -2,8 +2,9 @@
 
 use super::Context;
 use super::engine::EngineArgs;
-use super::flow::usual_mode;
 use crate::exit::{Exit, Failure};
+use crate::flow::Mode;
+use crate::flow::recording::CacheStore;
 use crate::mcp::{Setup, serve};
 
 /// Serve flows to an agent over MCP: it runs them, and finishes the steps whose recordings no longer match
@@ -18,7 +19,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let enter = args.engine.flow_stage(context)?;
-    let setup = Setup { project: context.project.clone(), enter, mode: usual_mode(), clock: context.clock.clone() };
+    let store = CacheStore::new(&context.project).signed();
+    let setup = Setup {
+        project: context.project.clone(),
+        enter,
+        mode: Mode::usual(&store),
+        store,
+        clock: context.clock.clone(),
+    };
     super::block_on(serve(setup))??;
     Ok(Exit::Ok)
 }

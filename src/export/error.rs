@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::exit::{Exit, Explain};
+use crate::flow::FlowError;
 use crate::store::StoreError;
 
 /// Why one bug is left out.
@@ -27,12 +28,21 @@ pub enum ExportError {
         /// What stands in the way of the first bug.
         why: String,
     },
+    /// No flow can be exported.
+    #[error("nothing of the flows can be exported: {}", missing.join("; "))]
+    NoFlow {
+        /// The steps that stand in the way, for people.
+        missing: Vec<String>,
+    },
     /// Files of other content stand in the way.
     #[error("cannot write over what has other content: {}", paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", "))]
     InTheWay {
         /// The files.
         paths: Vec<PathBuf>,
     },
+    /// The flows, or their recordings.
+    #[error(transparent)]
+    Flow(#[from] FlowError),
     /// The disk.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -41,7 +51,8 @@ pub enum ExportError {
 impl Explain for ExportError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Nothing { .. } | Self::InTheWay { .. } => Exit::Usage,
+            Self::Nothing { .. } | Self::NoFlow { .. } | Self::InTheWay { .. } => Exit::Usage,
+            Self::Flow(error) => error.exit(),
             Self::Store(error) => error.exit(),
         }
     }
@@ -49,17 +60,22 @@ impl Explain for ExportError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Nothing { .. } => Some("`agent-test explore` leaves runs whose bugs carry their traces".to_owned()),
+            Self::NoFlow { .. } => {
+                Some("`agent-test flow` records goal steps; what a model judges can be written as `expect`".to_owned())
+            }
             Self::InTheWay { .. } => {
                 Some("name another directory with --out, or give --force to write over them".to_owned())
             }
+            Self::Flow(error) => error.hint(),
             Self::Store(error) => error.hint(),
         }
     }
 
     fn code(&self) -> &'static str {
         match self {
-            Self::Nothing { .. } => "nothing_to_export",
+            Self::Nothing { .. } | Self::NoFlow { .. } => "nothing_to_export",
             Self::InTheWay { .. } => "file_exists",
+            Self::Flow(error) => error.code(),
             Self::Store(error) => error.code(),
         }
     }

@@ -1,4 +1,4 @@
-//! Exports a bug as a test that stands alone: a Playwright spec that carries the oracles, or a recording that Chrome's
+//! Exports a bug, or a flow, as a test that stands alone: a Playwright spec that carries the oracles, or a recording that Chrome's
 //! `DevTools` and `@puppeteer/replay` play.
 //!
 //! Why the oracles go along: a click that "succeeds" on a page which answers 500 proves nothing. The spec judges its last
@@ -14,6 +14,8 @@
 mod assemble;
 mod check;
 mod error;
+mod flow;
+mod flow_found;
 mod place;
 mod playwright;
 mod recorder;
@@ -23,6 +25,7 @@ mod write;
 
 pub use assemble::{Exported, Format, LeftOut, export};
 pub use error::{ExportError, Refusal};
+pub use flow::{FlowSpec, FlowTerms, Flows, Missing, flow_specs};
 pub use playwright::spec;
 pub use recorder::{Recording, recording};
 pub use steps::{Terms, file_stem};

@@ -50,6 +50,30 @@ const ROLES: &[&str] = &[
     "treeitem",
 ];
 
+/// Roles of what speaks or holds other things, which Playwright knows as well.
+const MORE_ROLES: &[&str] = &[
+    "alertdialog",
+    "form",
+    "group",
+    "log",
+    "main",
+    "navigation",
+    "note",
+    "region",
+    "rowgroup",
+    "separator",
+    "status",
+    "tabpanel",
+    "timer",
+    "toolbar",
+    "tooltip",
+];
+
+/// Whether Playwright finds things by this role.
+pub(super) fn is_role(role: &str) -> bool {
+    ROLES.contains(&role) || MORE_ROLES.contains(&role)
+}
+
 /// Where a target is looked for: an expression of Playwright, and the locators in it, the best first, the path last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ways {

@@ -13,6 +13,8 @@ use crate::trace::{RunFile, StepStatus, Tool, TraceStep};
 
 /// How steps are played and judged: the same text in every spec, but for the sections of other kinds.
 const PLAY: &str = include_str!("play.ts");
+/// What every spec has in common, of bugs and of flows.
+pub(super) const COMMON: &str = include_str!("common.ts");
 
 /// The spec of a bug.
 ///
@@ -27,15 +29,35 @@ pub fn spec(run: &RunFile, bug: &Bug, terms: &Terms) -> Result<String, Refusal> 
     let mut out = head(run, bug, terms);
     out.push_str(&constants(run, bug, terms, first, last));
     let viewport = run.settings.viewport.unwrap_or(terms.settings.viewport);
-    let _ = writeln!(out, "test.use({{");
+    out.push_str(&using(viewport, terms.settings.storage_state.as_deref(), false, &[]));
+    let _ = writeln!(out, "test({}, async ({{ page }}) => {{", literal(&bug.description));
+    let _ = writeln!(out, "  test.setTimeout(120_000);");
+    let _ = writeln!(out, "  const play = await Play.begin(page);");
+    out.push_str(&steps);
+    let _ = writeln!(out, "  await play.verdict();\n}});\n");
+    out.push_str(&sections(PLAY, &wanted(bug)));
+    out.push('\n');
+    out.push_str(COMMON);
+    Ok(out)
+}
+
+/// How a spec uses its browser: the window, the session to begin with, where Chromium is, and more. With `may_begin` the
+/// environment may name a session though none was recorded.
+pub(super) fn using(viewport: [u32; 2], begins: Option<&str>, may_begin: bool, more: &[&str]) -> String {
+    let mut out = "test.use({\n".to_owned();
     let _ = writeln!(out, "  viewport: {{ width: {}, height: {} }},", viewport[0], viewport[1]);
     let _ = writeln!(out, "  serviceWorkers: 'block',");
-    if let Some(state) = terms.settings.storage_state.as_ref().filter(|state| may_upload(state).is_ok()) {
+    for one in more {
+        let _ = writeln!(out, "  {one},");
+    }
+    if let Some(state) = begins.filter(|state| may_upload(state).is_ok()) {
         let _ = writeln!(
             out,
             "  // The session that the run began with; the file holds its cookies and is not part of this one."
         );
         let _ = writeln!(out, "  storageState: process.env.AGENT_TEST_STORAGE_STATE ?? {},", literal(state));
+    } else if may_begin {
+        let _ = writeln!(out, "  storageState: process.env.AGENT_TEST_STORAGE_STATE,");
     }
     let _ =
         writeln!(out, "  // A browser of this machine in place of Playwright's own, without a change of this file.");
@@ -45,13 +67,7 @@ pub fn spec(run: &RunFile, bug: &Bug, terms: &Terms) -> Result<String, Refusal> 
         chrome = crate::env::CHROME
     );
     let _ = writeln!(out, "}});\n");
-    let _ = writeln!(out, "test({}, async ({{ page }}) => {{", literal(&bug.description));
-    let _ = writeln!(out, "  test.setTimeout(120_000);");
-    let _ = writeln!(out, "  const play = await Play.begin(page);");
-    out.push_str(&steps);
-    let _ = writeln!(out, "  await play.verdict();\n}});\n");
-    out.push_str(&sections(PLAY, &wanted(bug)));
-    Ok(out)
+    out
 }
 
 fn head(run: &RunFile, bug: &Bug, terms: &Terms) -> String {

@@ -10,9 +10,9 @@ use url::Url;
 
 use super::error::FlowError;
 use super::file::{Does, Flow};
-use super::params::{Secrets, Values};
-use super::prepare::{TARGET, step_key};
-use super::recording::{CacheStore, Entry, Reason, RecordedAction, StepKey, Stored};
+use super::params::Values;
+use super::prepare::{TARGET, known_secrets, step_key};
+use super::recording::{CacheStore, Entry, Reason, RecordedAction, StepKey};
 
 /// One recording in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub struct Row {
     /// Its actions.
     pub actions: usize,
     /// Its bytes.
-    pub bytes: usize,
+    pub bytes: u64,
     /// How often it healed since it was recorded first.
     pub healed: usize,
     /// Why it cannot be used.
@@ -43,13 +43,13 @@ pub struct Row {
 /// Every recording.
 ///
 /// # Errors
-/// [`FlowError::Store`].
+/// [`FlowError::Shelf`].
 pub fn rows(store: &CacheStore) -> Result<Vec<Row>, FlowError> {
     let mut rows = Vec::new();
     for key in store.keys()? {
-        let Some(Stored { bytes, .. }) = store.read(&key)? else { continue };
-        let size = bytes.len();
-        rows.push(match Entry::parse_for_people(&bytes) {
+        let Some(stored) = store.read(&key)? else { continue };
+        let bytes = stored.size();
+        rows.push(match stored.entry_for_people() {
             Ok(entry) => Row {
                 key,
                 test: entry.recorded_for.test_id,
@@ -57,7 +57,7 @@ pub fn rows(store: &CacheStore) -> Result<Vec<Row>, FlowError> {
                 instruction: entry.recorded_for.instruction,
                 created_at: Some(entry.created_at),
                 actions: entry.actions.len(),
-                bytes: size,
+                bytes,
                 healed: entry.healed_from.len(),
                 problem: entry.truncated.map(|why| format!("only documents: {why}")),
             },
@@ -68,7 +68,7 @@ pub fn rows(store: &CacheStore) -> Result<Vec<Row>, FlowError> {
                 instruction: String::new(),
                 created_at: None,
                 actions: 0,
-                bytes: size,
+                bytes,
                 healed: 0,
                 problem: Some(why),
             },
@@ -99,8 +99,7 @@ pub fn named(keys: &[String], prefix: &str) -> Result<String, FlowError> {
 /// [`FlowError::Key`] when it cannot be read.
 pub fn entry(store: &CacheStore, key: &str) -> Result<Entry, FlowError> {
     let stored = store.read(key)?.ok_or_else(|| FlowError::Key(format!("there is no recording {key}")))?;
-    Entry::parse_for_people(&stored.bytes)
-        .map_err(|why| FlowError::Key(format!("the recording {key} cannot be used: {why}")))
+    stored.entry_for_people().map_err(|why| FlowError::Key(format!("the recording {key} cannot be used: {why}")))
 }
 
 /// A key as people see it: its first twelve characters.
@@ -123,7 +122,7 @@ pub struct Comparison {
 /// Compares a recording with its proposal, else with the one in quarantine.
 ///
 /// # Errors
-/// [`FlowError::Key`] when there is nothing to compare with; [`FlowError::Store`].
+/// [`FlowError::Key`] when there is nothing to compare with; [`FlowError::Shelf`].
 pub fn compare(store: &CacheStore, key: &str) -> Result<Comparison, FlowError> {
     let kept = store.quarantined()?;
     let mut keys = store.proposed()?;
@@ -138,7 +137,7 @@ pub fn compare(store: &CacheStore, key: &str) -> Result<Comparison, FlowError> {
     }
     let old = kept.iter().find(|kept| kept.key == key);
     let old = old
-        .and_then(|kept| Entry::parse_for_people(kept.content.as_bytes()).ok())
+        .and_then(|kept| Entry::parse_for_people(&kept.bytes()?).ok())
         .ok_or_else(|| FlowError::Key(format!("what lies in quarantine under {key} cannot be read")))?;
     let now = now.unwrap_or_else(|| empty(&old));
     Ok(Comparison { against: "quarantine", lines: difference(&old, &now), key })
@@ -164,7 +163,7 @@ pub fn prune(
     let mut pruned = Vec::new();
     for (key, entry) in orphans(store, flows, params)? {
         let Some(stored) = store.read(&key)? else { continue };
-        if dry_run || store.evict(&key, &stored.digest, "it belonged to no step", now)? {
+        if dry_run || store.evict(&key, stored.version(), "it belonged to no step", now)? {
             pruned.push((key, entry.recorded_for.instruction));
         }
     }
@@ -219,7 +218,7 @@ pub fn apply(store: &CacheStore, named_keys: &[String], now: DateTime<Utc>) -> R
 /// Signs recordings that were looked at, all of them when none is named; gives back their keys.
 ///
 /// # Errors
-/// [`FlowError::Key`] without a key to sign with; [`FlowError::Store`].
+/// [`FlowError::Key`] without a key to sign with; [`FlowError::Shelf`].
 pub fn sign(store: &CacheStore, named_keys: &[String]) -> Result<Vec<String>, FlowError> {
     if !store.signs() {
         return Err(FlowError::Key(format!("nothing can be signed: {} is not set", crate::env::CACHE_KEY)));
@@ -239,17 +238,24 @@ pub fn sign(store: &CacheStore, named_keys: &[String]) -> Result<Vec<String>, Fl
     Ok(signed)
 }
 
-/// Puts all recordings into quarantine; gives back how many.
+/// Puts all recordings into quarantine; gives back how many, and why others stayed.
 ///
 /// # Errors
-/// [`FlowError::Store`].
-pub fn clear(store: &CacheStore, now: DateTime<Utc>) -> Result<usize, FlowError> {
-    let mut cleared = 0;
+/// [`FlowError::Shelf`] when the recordings cannot be listed.
+pub fn clear(store: &CacheStore, now: DateTime<Utc>) -> Result<(usize, Vec<String>), FlowError> {
+    let (mut cleared, mut stayed) = (0, Vec::new());
     for key in store.keys()? {
-        let Some(stored) = store.read(&key)? else { continue };
-        cleared += usize::from(store.evict(&key, &stored.digest, "all were cleared", now)?);
+        // One that cannot go holds none of the others up.
+        let gone = store.read(&key).and_then(|stored| match stored {
+            Some(stored) => store.evict(&key, stored.version(), "all were cleared", now),
+            None => Ok(false),
+        });
+        match gone {
+            Ok(gone) => cleared += usize::from(gone),
+            Err(error) => stayed.push(error.to_string()),
+        }
     }
-    Ok(cleared)
+    Ok((cleared, stayed))
 }
 
 /// A recording for people: what it does, and what proves its end.
@@ -320,6 +326,25 @@ pub struct Explained {
     pub orphan: Option<String>,
 }
 
+/// The values of a flow with these parameters, apart from what only a run knows.
+///
+/// # Errors
+/// The parameter that does not fit.
+pub fn values_of(flow: &Flow, params: &BTreeMap<String, String>) -> Result<Values, FlowError> {
+    let own = params
+        .iter()
+        .filter(|(name, _)| flow.params.contains_key(*name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let mut values =
+        Values::new(&flow.params, &own, "run").map_err(|name| FlowError::NoParam { flow: flow.name.clone(), name })?;
+    // What a step reads is another one in each run; a later step's key sees a slot.
+    for name in flow.steps.iter().filter_map(|step| step.does.reads()).flatten() {
+        values.set(name, String::new());
+    }
+    Ok(values)
+}
+
 /// The keys of a flow's goal steps: number of the step, key.
 ///
 /// # Errors
@@ -329,24 +354,60 @@ pub fn keys_of(
     params: &BTreeMap<String, String>,
     target: &str,
 ) -> Result<Vec<(usize, StepKey)>, FlowError> {
-    let own = params
-        .iter()
-        .filter(|(name, _)| flow.params.contains_key(*name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    let values =
-        Values::new(&flow.params, &own, "run").map_err(|name| FlowError::NoParam { flow: flow.name.clone(), name })?;
+    let values = values_of(flow, params)?;
+    let secrets = known_secrets(flow);
     let steps = flow.steps.iter().enumerate().filter_map(|(at, step)| match &step.does {
-        Does::Act(words) => Some((at + 1, step_key(flow, &values, &Secrets::default(), target, at, words))),
+        Does::Act(words) => Some((at + 1, step_key(flow, &values, &secrets, target, at, words))),
         _ => None,
     });
     Ok(steps.collect())
 }
 
+/// The application, and which addresses belong to it.
+pub type Own<'a> = (&'a Url, &'a dyn Fn(&Url) -> bool);
+
+/// The recordings of a flow's goal steps, by the number of the step: those that replay whole, and why others do not.
+///
+/// # Errors
+/// [`FlowError::Shelf`], [`FlowError::NoParam`].
+pub fn recorded(
+    store: &CacheStore,
+    flow: &Flow,
+    params: &BTreeMap<String, String>,
+    target: &str,
+    own: Own<'_>,
+) -> Result<BTreeMap<usize, Result<Entry, String>>, FlowError> {
+    let keys = keys_of(flow, params, target)?;
+    let steps = keys.into_iter().map(|(step, key)| {
+        let entry = usable(store, &key.digest(), own)?.map_err(|(reason, why)| format!("{why} ({})", reason.word()));
+        Ok((step, entry))
+    });
+    steps.collect()
+}
+
+/// The recording under a key when it replays whole, or why it does not.
+fn usable(store: &CacheStore, key: &str, (base, own): Own<'_>) -> Result<Result<Entry, (Reason, String)>, FlowError> {
+    let Some(stored) = store.read(key)? else {
+        return Ok(Err((Reason::NoEntry, "nothing is recorded under its key".to_owned())));
+    };
+    let entry = match stored.entry(base, own) {
+        Err(why) => return Ok(Err((Reason::InvalidEntry, why))),
+        Ok(Entry { truncated: Some(why), .. }) => return Ok(Err((Reason::Truncated, why))),
+        Ok(entry) => entry,
+    };
+    if let Err(why) = store.vouches_for(key, &entry) {
+        return Ok(Err((Reason::InvalidEntry, why)));
+    }
+    Ok(match entry.actions.iter().find(|action| action.derived.is_some()) {
+        Some(gap) => Err((Reason::Gap, format!("it replays up to: {}", gap.line()))),
+        None => Ok(entry),
+    })
+}
+
 /// Says of every goal step whether it would replay.
 ///
 /// # Errors
-/// [`FlowError::Store`], [`FlowError::NoParam`].
+/// [`FlowError::Shelf`], [`FlowError::NoParam`].
 pub fn explain(
     store: &CacheStore,
     flows: &[Flow],
@@ -362,26 +423,12 @@ pub fn explain(
         for (step, key) in keys_of(flow, params, target.unwrap_or(TARGET))? {
             let digest = key.digest();
             let own = |url: &Url| url.origin() == base.origin();
-            let (reason, detail) = match store.read(&digest)? {
-                None => (Some(Reason::NoEntry), "nothing is recorded under its key".to_owned()),
-                Some(stored) => match Entry::parse(&stored.bytes, base, &own) {
-                    Err(why) => (Some(Reason::InvalidEntry), why),
-                    Ok(Entry { truncated: Some(why), .. }) => (Some(Reason::Truncated), why),
-                    Ok(entry) if store.vouches_for(&digest, &entry).is_err() => {
-                        (Some(Reason::InvalidEntry), store.vouches_for(&digest, &entry).err().unwrap_or_default())
-                    }
-                    Ok(entry) => match entry.actions.iter().find(|action| action.derived.is_some()) {
-                        Some(gap) => (Some(Reason::Gap), format!("it replays up to: {}", gap.line())),
-                        None => (
-                            None,
-                            format!(
-                                "{} actions, begins on {}",
-                                entry.actions.len(),
-                                entry.start_path.as_deref().unwrap_or("-")
-                            ),
-                        ),
-                    },
-                },
+            let (reason, detail) = match usable(store, &digest, (base, &own))? {
+                Err((reason, why)) => (Some(reason), why),
+                Ok(entry) => {
+                    let begins = entry.start_path.as_deref().unwrap_or("-");
+                    (None, format!("{} actions, begins on {begins}", entry.actions.len()))
+                }
             };
             let orphan = if reason == Some(Reason::NoEntry) {
                 all.iter().find(|(_, entry)| belongs(entry, &key)).map(|(other, _)| other.clone())
@@ -424,7 +471,7 @@ fn belongs(entry: &Entry, key: &StepKey) -> bool {
 /// Recordings that belong to no goal step of these flows.
 ///
 /// # Errors
-/// [`FlowError::Store`], [`FlowError::NoParam`].
+/// [`FlowError::Shelf`], [`FlowError::NoParam`].
 pub fn orphans(
     store: &CacheStore,
     flows: &[Flow],
@@ -432,7 +479,7 @@ pub fn orphans(
 ) -> Result<Vec<(String, Entry)>, FlowError> {
     let mut all = Vec::new();
     for key in store.keys()? {
-        if let Some(entry) = store.read(&key)?.and_then(|stored| Entry::parse_for_people(&stored.bytes).ok()) {
+        if let Some(entry) = store.read(&key)?.and_then(|stored| stored.entry_for_people().ok()) {
             all.push((key, entry));
         }
     }

@@ -1,5 +1,6 @@
 //! Why flows cannot be run.
 
+use super::recording::ShelfError;
 use crate::exit::{Exit, Explain};
 use crate::replay::StageError;
 use crate::store::StoreError;
@@ -46,6 +47,9 @@ pub enum FlowError {
     /// A file.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The store of recordings.
+    #[error(transparent)]
+    Shelf(#[from] ShelfError),
     /// A key that names no recording, or several.
     #[error("{0}")]
     Key(String),
@@ -56,6 +60,7 @@ impl Explain for FlowError {
         match self {
             Self::Stage(_) => Exit::Engine,
             Self::Store(error) => error.exit(),
+            Self::Shelf(error) => error.exit(),
             _ => Exit::Usage,
         }
     }
@@ -70,6 +75,7 @@ impl Explain for FlowError {
             }
             Self::Stage(_) => None,
             Self::Store(error) => error.hint(),
+            Self::Shelf(error) => error.hint(),
             Self::Key(_) => Some("`agent-test cache ls` lists the recordings".to_owned()),
         }
     }
@@ -82,6 +88,7 @@ impl Explain for FlowError {
             Self::NoSecret { .. } => "no_secret",
             Self::Stage(_) => "no_stage",
             Self::Store(error) => error.code(),
+            Self::Shelf(error) => error.code(),
             Self::Key(_) => "no_recording",
         }
     }

@@ -35,6 +35,12 @@ fn fits(expect: &Expect, node: &SceneNode) -> bool {
         && expect.checked.is_none_or(|checked| node.checked == Some(checked))
 }
 
+/// The address that a flow names, as [`place`] names addresses.
+#[must_use]
+pub fn wanted_place(wanted: &str, base: &Url) -> String {
+    base.join(wanted).map_or_else(|_| wanted.to_owned(), |url| place(url.as_str(), base)).replace("%7Bid%7D", "{id}")
+}
+
 /// Whether the screen shows it.
 ///
 /// # Errors
@@ -42,10 +48,7 @@ fn fits(expect: &Expect, node: &SceneNode) -> bool {
 pub fn shows(expect: &Expect, scene: &Scene, base: &Url) -> Result<(), String> {
     if let Some(wanted) = &expect.url {
         let now = place(&scene.look.url, base);
-        let wanted = base
-            .join(wanted)
-            .map_or_else(|_| wanted.clone(), |url| place(url.as_str(), base))
-            .replace("%7Bid%7D", "{id}");
+        let wanted = wanted_place(wanted, base);
         if now != wanted {
             return Err(format!("the address is {now}, expected {wanted}"));
         }

@@ -229,6 +229,14 @@ impl Does {
         }
     }
 
+    /// Names of the values that it reads, if it reads any.
+    pub(super) fn reads(&self) -> Option<impl Iterator<Item = &String>> {
+        match self {
+            Self::Extract(values) => Some(values.keys()),
+            _ => None,
+        }
+    }
+
     fn texts(&self) -> Vec<&str> {
         match self {
             Self::Open(text) | Self::Act(text) | Self::Assert(text) | Self::WaitFor(text) => vec![text],

@@ -32,14 +32,16 @@ mod prepare;
 pub mod recording;
 mod result;
 mod run;
+mod settlement;
 
 pub use act::{HealDiff, Mode, StepCache};
 pub use agent::{Agent, AgentError, Judgement, ModelAgent, Move, Reading, Told, Tool, Turn, check, screen};
 pub use channel::{ChannelAgent, Kind, Reply, Waiting};
 pub use error::FlowError;
+pub use expect::wanted_place;
 pub use file::{Does, Expect, Extract, Flow, FlowFile, Heal, Step, StepFile, parse};
 pub use hand_off::HandOff;
 pub use params::{Param, Secrets, Values, placeholders};
-pub use prepare::{load, secrets, step_key};
+pub use prepare::{TARGET, known_secrets, load, secrets, step_key};
 pub use result::{AttemptResult, CacheCounts, FlowReport, FlowResult, Outcome, StepResult};
 pub use run::{FlowOptions, Runner};

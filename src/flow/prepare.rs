@@ -26,6 +26,13 @@ pub fn secrets(flow: &Flow) -> Result<Secrets, FlowError> {
     Ok(Secrets::new(flow.secrets.iter().map(read).collect::<Result<_, FlowError>>()?))
 }
 
+/// Those secrets of a flow that the environment holds: what runs nothing needs none of them, and shows none either.
+#[must_use]
+pub fn known_secrets(flow: &Flow) -> Secrets {
+    let read = |name: &String| Some((name.clone(), crate::env::get(&format!("{SECRET_PREFIX}{name}"))?));
+    Secrets::new(flow.secrets.iter().filter_map(read).collect())
+}
+
 /// The target when none is named.
 pub const TARGET: &str = "chromium";
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::act::{HealDiff, StepCache};
-use super::recording::{CacheMode, CacheStore, Cost};
+use super::recording::{CACHE, CacheMode, Cost};
 use crate::exit::Exit;
 use crate::llm::ModelUse;
 use crate::report::{Case, CaseEnd};
@@ -328,9 +328,13 @@ impl StepCache {
         parts.extend(self.relocated.map(|many| format!("{many} relocated")));
         parts.extend(self.recorded_with.as_ref().map(|who| format!("recorded with `{who}`")));
         parts.extend(self.detail.clone());
-        parts.extend(self.write.map(|write| write.phrase().to_owned()));
+        parts.extend(self.write.map(|write| match &self.not_written {
+            Some(why) => format!("{}: {why}", write.phrase()),
+            None => write.phrase().to_owned(),
+        }));
         parts.extend(self.not_recorded.as_ref().map(|why| format!("not recorded: {why}")));
-        format!("cache: {} (`{}`)", parts.join("; "), CacheStore::path(&self.entry))
+        let place = self.place.clone().unwrap_or_else(|| format!("{CACHE}/{}.json", self.entry));
+        format!("cache: {} (`{place}`)", parts.join("; "))
     }
 }
 

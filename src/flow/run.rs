@@ -18,8 +18,9 @@ use super::expect::{fitting, shows};
 use super::file::{Does, Extract, Flow, Heal, Step};
 use super::params::{Secrets, Values};
 use super::prepare::{TARGET, secrets, step_key};
-use super::recording::{CacheStore, Deed, Entry, KeyedBy, Staged, Stored, Write, settle};
+use super::recording::{CacheStore, Write};
 use super::result::{AttemptResult, FlowReport, FlowResult, Outcome, StepResult};
+use super::settlement::{Ended, Pending, Settled, settle_all};
 use crate::browser::{Scene, Session, SessionError};
 use crate::event::{EventKind, Events};
 use crate::llm::ModelUse;
@@ -62,8 +63,8 @@ pub struct Runner<'a> {
     pub stage: &'a Stage,
     /// Who finishes what a replay cannot.
     pub agent: Option<Arc<dyn Agent>>,
-    /// The project's root.
-    pub project: &'a Path,
+    /// The recordings.
+    pub store: CacheStore,
     /// How.
     pub options: FlowOptions,
     /// Who is told what happens.
@@ -74,15 +75,6 @@ pub struct Runner<'a> {
     pub ids: Ids,
     heals: AtomicU32,
     recorded: Mutex<Vec<(trace::Flow, Vec<Bug>)>>,
-}
-
-/// What an attempt staged.
-struct Pending {
-    step: usize,
-    key: String,
-    keyed_by: KeyedBy,
-    staged: Staged<Entry>,
-    was: Option<Stored>,
 }
 
 /// What is known on the way through an attempt.
@@ -104,7 +96,7 @@ impl<'a> Runner<'a> {
     pub fn new(
         stage: &'a Stage,
         agent: Option<Arc<dyn Agent>>,
-        project: &'a Path,
+        store: CacheStore,
         options: FlowOptions,
         events: &'a Events,
         clock: &'a Clock,
@@ -112,7 +104,7 @@ impl<'a> Runner<'a> {
         Self {
             stage,
             agent,
-            project,
+            store,
             options,
             events,
             clock,
@@ -202,7 +194,6 @@ impl<'a> Runner<'a> {
             Ok(session) => session,
             Err(error) => return Err(FlowError::Stage(error.into())),
         };
-        let store = CacheStore::new(self.project).signed_with(crate::env::get(crate::env::CACHE_KEY));
         let chronicle = Chronicle::new(way.secrets.hide(&flow.name), self.stage.oracles());
         let mut steps: Vec<StepResult> = Vec::new();
         let mut outcome = Outcome::Passed;
@@ -223,7 +214,7 @@ impl<'a> Runner<'a> {
             };
             if outcome == Outcome::Passed {
                 let start = Instant::now();
-                let done = self.step((&session, &chronicle), &store, &mut way, at, step, &mut result).await;
+                let done = self.step((&session, &chronicle), &mut way, at, step, &mut result).await;
                 result.duration_ms = start.elapsed().as_millis() as u64;
                 result.outcome = match done {
                     Ok(()) => Outcome::Passed,
@@ -244,7 +235,7 @@ impl<'a> Runner<'a> {
         }
         session.close().await;
         self.keep(flow, chronicle);
-        self.settle(&store, &mut way, outcome, &mut steps);
+        self.settle(&mut way, outcome, &mut steps).await;
         Ok(AttemptResult { index: attempt, outcome, duration_ms: began.elapsed().as_millis() as u64, steps })
     }
 
@@ -276,57 +267,26 @@ impl<'a> Runner<'a> {
         (!run.flows.is_empty()).then_some(run)
     }
 
-    /// What becomes of the recordings of an attempt. Trouble with the store is a slower run, never a failed one.
-    fn settle(&self, store: &CacheStore, way: &mut Way<'_>, outcome: Outcome, steps: &mut [StepResult]) {
-        let no_answer = outcome != Outcome::Passed && way.no_answer;
-        for pending in way.pending.drain(..) {
-            let confirmed = way.verified.is_some_and(|verified| pending.step < verified);
-            let was = pending.was.as_ref().map(|was| was.digest.as_str());
-            let deed = settle(pending.staged.clone(), was.is_some(), confirmed, no_answer);
-            let may = self.options.mode == Mode::ReadWrite;
-            let write = match deed {
-                Deed::Leave(Some(Write::Kept)) => {
-                    if may && confirmed {
-                        complete(store, &pending);
-                    }
-                    Some(Write::Kept)
-                }
-                Deed::Leave(write) => write,
-                Deed::Save(entry) if may => {
-                    let same = pending
-                        .was
-                        .as_ref()
-                        .and_then(|was| Entry::parse_for_people(&was.bytes).ok())
-                        .is_some_and(|old| old.is_same_flow(&entry));
-                    if same {
-                        Some(Write::Kept)
-                    } else {
-                        // A retry did not look: whatever stands there now is replaced.
-                        let was = if way.attempt > 0 {
-                            store.read(&pending.key).ok().flatten().map(|now| now.digest)
-                        } else {
-                            was.map(str::to_owned)
-                        };
-                        match store.save(&pending.key, &entry, was.as_deref()) {
-                            Ok(true) => Some(Write::Saved),
-                            Ok(false) | Err(_) => Some(Write::NotWritten),
-                        }
-                    }
-                }
-                Deed::Save(entry) if was.is_some() => match store.propose(&pending.key, &entry) {
-                    Ok(_) => Some(Write::Proposed),
-                    Err(_) => Some(Write::NotWritten),
-                },
-                Deed::Remove(reason, word) if may => {
-                    match store.evict(&pending.key, was.unwrap_or_default(), reason, self.clock.now()) {
-                        Ok(true) => Some(word),
-                        Ok(false) | Err(_) => Some(Write::NotWritten),
-                    }
-                }
-                Deed::Save(_) | Deed::Remove(..) => None,
-            };
-            if let Some(cache) = steps.get_mut(pending.step).and_then(|step| step.cache.as_mut()) {
+    /// What becomes of the recordings of an attempt.
+    async fn settle(&self, way: &mut Way<'_>, outcome: Outcome, steps: &mut [StepResult]) {
+        let pending = std::mem::take(&mut way.pending);
+        let staged: Vec<usize> = pending.iter().map(|pending| pending.step).collect();
+        let ended = Ended {
+            mode: self.options.mode,
+            attempt: way.attempt,
+            verified: way.verified,
+            no_answer: outcome != Outcome::Passed && way.no_answer,
+            now: self.clock.now(),
+        };
+        let settled = self.store.aside(move |store| settle_all(store, pending, ended)).await;
+        let settled = settled.unwrap_or_else(|why| {
+            let lost = |step| Settled { step, write: Some(Write::NotWritten), trouble: Some(why.clone()) };
+            staged.into_iter().map(lost).collect()
+        });
+        for Settled { step, write, trouble } in settled {
+            if let Some(cache) = steps.get_mut(step).and_then(|step| step.cache.as_mut()) {
                 cache.write = write.or(cache.write);
+                cache.not_written = trouble.map(|why| way.secrets.hide(&why));
             }
         }
     }
@@ -334,7 +294,6 @@ impl<'a> Runner<'a> {
     async fn step(
         &self,
         (session, chronicle): (&Session, &Chronicle),
-        store: &CacheStore,
         way: &mut Way<'_>,
         at: usize,
         step: &Step,
@@ -352,7 +311,7 @@ impl<'a> Runner<'a> {
             chronicle,
             clock: self.clock,
         };
-        let done = self.does(player, store, way, (at, step), result).await;
+        let done = self.does(player, way, (at, step), result).await;
         chronicle.take_in(session, None);
         let faults = chronicle.faults().join("; ");
         let done = match done {
@@ -367,7 +326,6 @@ impl<'a> Runner<'a> {
     async fn does(
         &self,
         player: Player<'_>,
-        store: &CacheStore,
         way: &mut Way<'_>,
         (at, step): (usize, &Step),
         result: &mut StepResult,
@@ -399,7 +357,7 @@ impl<'a> Runner<'a> {
                     }
                 }
             }
-            Does::Act(words) => self.goal(player, store, way, (at, step, words), result).await,
+            Does::Act(words) => self.goal(player, way, (at, step, words), result).await,
             Does::Expect(expect) => {
                 let expect = expect.filled(&way.values);
                 self.until(&player, limit, |scene| shows(&expect, scene, &self.stage.base)).await?;
@@ -429,7 +387,6 @@ impl<'a> Runner<'a> {
     async fn goal(
         &self,
         player: Player<'_>,
-        store: &CacheStore,
         way: &mut Way<'_>,
         (at, step, words): (usize, &Step, &str),
         result: &mut StepResult,
@@ -446,7 +403,7 @@ impl<'a> Runner<'a> {
         let work = Work {
             player,
             agent: self.agent.as_deref(),
-            store,
+            store: &self.store,
             mode: self.options.mode,
             strict: self.options.strict,
             fast_miss: self.options.fast_miss,
@@ -568,18 +525,6 @@ impl<'a> Runner<'a> {
                 told.value.value.ok_or(("EXTRACT_FAILED", format!("the screen does not show {words}")))
             }
         }
-    }
-}
-
-/// What an older entry does not say of its key is filled in once.
-fn complete(store: &CacheStore, pending: &Pending) {
-    let Some(was) = &pending.was else { return };
-    if let Ok(entry) = Entry::parse_for_people(&was.bytes)
-        && entry.keyed_by.is_none()
-    {
-        let entry = Entry { keyed_by: Some(pending.keyed_by.clone()), ..entry };
-        // Trouble with the store is no failure, and the next replay tries again.
-        let _ = store.save(&pending.key, &entry, Some(&was.digest));
     }
 }
 

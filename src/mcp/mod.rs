@@ -22,6 +22,7 @@ use tokio::task::JoinHandle;
 use crate::dispatch::keep_run;
 use crate::event::Events;
 use crate::exit::Failure;
+use crate::flow::recording::CacheStore;
 use crate::flow::{
     Agent, AttemptResult, ChannelAgent, FlowOptions, FlowReport, Judgement, Kind, Mode, Move, Reading, Reply, Runner,
     Tool, Waiting, load,
@@ -36,7 +37,9 @@ pub struct Setup {
     pub project: PathBuf,
     /// The application, when nothing else is said.
     pub enter: EnterOptions,
-    /// How recordings are used.
+    /// The recordings.
+    pub store: CacheStore,
+    /// How they are used.
     pub mode: Mode,
     /// The time.
     pub clock: Clock,
@@ -195,7 +198,7 @@ impl Server {
             let runner = Runner::new(
                 &stage,
                 Some(Arc::new(agent) as Arc<dyn Agent>),
-                &setup.project,
+                setup.store.clone(),
                 options,
                 &events,
                 &setup.clock,

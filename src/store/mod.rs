@@ -39,4 +39,4 @@ pub use ids::Ids;
 pub use lock::{DEFAULT_LOCK_TIMEOUT, FileLock, lock_timeout};
 pub use owner::Owner;
 pub use process::{ProcessStat, process_stat};
-pub use write::{make_durable, sweep, write_atomic, write_atomic_parts};
+pub use write::{make_durable, sweep, write_atomic, write_atomic_parts, write_private};

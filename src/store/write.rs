@@ -32,6 +32,19 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 /// # Errors
 /// As [`write_atomic`].
 pub fn write_atomic_parts(path: &Path, parts: &[&[u8]]) -> Result<(), StoreError> {
+    // What the process's mask leaves of it, as for any new file.
+    write(path, parts, 0o666)
+}
+
+/// As [`write_atomic`]; a new file is its owner's alone.
+///
+/// # Errors
+/// As [`write_atomic`].
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write(path, &[bytes], 0o600)
+}
+
+fn write(path: &Path, parts: &[&[u8]], mode: u32) -> Result<(), StoreError> {
     let target = resolve(path)?;
     let failed = |source| StoreError::Write { path: path.into(), source };
     let old = match again(|| std::fs::metadata(&target)) {
@@ -47,7 +60,7 @@ pub fn write_atomic_parts(path: &Path, parts: &[&[u8]]) -> Result<(), StoreError
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let source = match replace(&target, parts, old.as_ref()) {
+        let source = match replace(&target, parts, old.as_ref(), mode) {
             Ok(()) => return Ok(()),
             Err(Stopped::After(source)) => return Err(StoreError::NotDurable { path: path.into(), source }),
             Err(Stopped::Before(source)) => source,
@@ -67,16 +80,17 @@ enum Stopped {
 }
 
 /// Writes the temporary file beside the target, syncs it, renames it over, syncs the directory.
-fn replace(target: &Path, parts: &[&[u8]], old: Option<&Metadata>) -> Result<(), Stopped> {
+fn replace(target: &Path, parts: &[&[u8]], old: Option<&Metadata>, mode: u32) -> Result<(), Stopped> {
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(LITTER).suffix(".tmp");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // What the process's mask leaves of it, as for any new file.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        builder.permissions(std::fs::Permissions::from_mode(mode));
     }
+    #[cfg(not(unix))]
+    let _ = mode;
     let mut temporary = again(|| builder.tempfile_in(parent)).map_err(Stopped::Before)?;
     fill(temporary.as_file_mut(), parts, old).map_err(Stopped::Before)?;
     // From here on the temporary name is ours to remove; open handles would hinder the rename on some systems.

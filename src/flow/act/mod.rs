@@ -38,6 +38,19 @@ pub enum Mode {
     Off,
 }
 
+impl Mode {
+    /// How recordings are used when nothing says it: in CI the project's files are only read. Who keeps recordings
+    /// elsewhere decides there what CI may write.
+    #[must_use]
+    pub fn usual(store: &CacheStore) -> Self {
+        Self::usual_of(store, crate::env::is_set(crate::env::CI))
+    }
+
+    fn usual_of(store: &CacheStore, is_ci: bool) -> Self {
+        if is_ci && !store.is_custom() { Self::ReadOnly } else { Self::ReadWrite }
+    }
+}
+
 /// How a recording served a step: `step.cache`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -65,6 +78,12 @@ pub struct StepCache {
     /// What became of the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<Write>,
+    /// Why the store did not take it, or did not take the old one away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_written: Option<String>,
+    /// Where the entry lies, when not in the project's files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// Why nothing could be recorded: `param-collision`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_recorded: Option<String>,
@@ -182,7 +201,7 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
     let deadline = began + goal.limit;
     let player = &work.player;
     let key = goal.key.digest();
-    let (held, was) = read(work, &key);
+    let (held, was) = read(work, &key).await;
     let is_down = matches!(held, Held::Down(_));
     let is_cached = matches!(held, Held::Usable(_));
     if is_cached {
@@ -201,6 +220,8 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
         recorded_with: None,
         detail: None,
         write: None,
+        not_written: None,
+        place: work.store.is_custom().then(|| work.store.place_of(&key)),
         not_recorded: None,
         looks: None,
         relocated: None,
@@ -211,14 +232,14 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
     let stop = match held {
         Held::Not(reason, detail) => {
             let moved =
-                if reason == Reason::NoEntry && work.mode != Mode::Off { rekeyed(work, &goal.key) } else { None };
+                if reason == Reason::NoEntry && work.mode != Mode::Off { rekeyed(work, &goal.key).await } else { None };
             if let (Some((other, keyed_by)), true) = (moved, work.strict) {
                 let message = format!(
                     "the recording of this step lies under another key, {}: {} changed since; `agent-test cache rekey` takes it over",
-                    CacheStore::path(&other),
+                    work.store.place_of(&other),
                     keyed_by.difference(&goal.key.keyed_by())
                 );
-                return Ok(stale(cache, was, message));
+                return Ok(stale(work, cache, was, message));
             }
             Stop { reason, detail: detail.unwrap_or_default(), uncertain: None }
         }
@@ -296,7 +317,7 @@ pub async fn act(work: &Work<'_>, goal: Goal<'_>) -> Result<Acted, SessionError>
     }
     if work.strict && stop.reason.is_stale() && !is_down && work.mode != Mode::Off {
         let message = format!("the recording no longer replays ({}): {}", stop.reason.word(), stop.reason.phrase());
-        return Ok(stale(cache, was, message));
+        return Ok(stale(work, cache, was, message));
     }
     if was.is_some() && stop.reason.is_stale() && (goal.heal == Heal::Fail || !goal.may_heal) {
         let why = if goal.may_heal {
@@ -383,8 +404,8 @@ fn is_readable(scene: &Scene) -> bool {
     scene.is_semantic() || !has_place(&scene.look.url)
 }
 
-fn stale(mut cache: StepCache, was: Option<Stored>, message: String) -> Acted {
-    let entry = CacheStore::path(&cache.entry);
+fn stale(work: &Work<'_>, mut cache: StepCache, was: Option<Stored>, message: String) -> Acted {
+    let entry = work.store.place_of(&cache.entry);
     cache.reason.get_or_insert(Reason::NoEntry);
     let detail = cache.detail.clone().map(|detail| format!("; {detail}")).unwrap_or_default();
     let message = format!(
@@ -405,20 +426,21 @@ fn failed(cache: StepCache, was: Option<Stored>, code: &'static str, message: St
     }
 }
 
-fn read(work: &Work<'_>, key: &str) -> (Held, Option<Stored>) {
+async fn read(work: &Work<'_>, key: &str) -> (Held, Option<Stored>) {
     if work.mode == Mode::Off {
         return (Held::Not(Reason::NoEntry, None), None);
     }
     if work.attempt > 0 {
         return (Held::Not(Reason::Retry, None), None);
     }
-    let stored = match work.store.read(key) {
-        Ok(Some(stored)) => stored,
-        Ok(None) => return (Held::Not(Reason::NoEntry, None), None),
-        Err(error) => return (Held::Down(error.to_string()), None),
+    let asked = key.to_owned();
+    let stored = match work.store.aside(move |store| store.read(&asked).map_err(|error| error.to_string())).await {
+        Ok(Ok(Some(stored))) => stored,
+        Ok(Ok(None)) => return (Held::Not(Reason::NoEntry, None), None),
+        Ok(Err(why)) | Err(why) => return (Held::Down(work.player.secrets.hide(&why)), None),
     };
     let policy = work.player.session.policy();
-    let entry = Entry::parse(&stored.bytes, &work.player.stage.base, &|url| policy.is_own(url));
+    let entry = stored.entry(&work.player.stage.base, &|url| policy.is_own(url));
     let vouched = entry.and_then(|entry| work.store.vouches_for(key, &entry).map(|()| entry));
     let held = match vouched.and_then(|entry| filled(entry, work.values, work.player.labels)) {
         Ok(entry) => Held::Usable(Box::new(entry)),
@@ -449,13 +471,33 @@ fn filled(mut entry: Entry, values: &Values, labels: &Labels) -> Result<Entry, S
 }
 
 /// The key of an entry that was recorded for this very step, under other circumstances.
-fn rekeyed(work: &Work<'_>, key: &StepKey) -> Option<(String, KeyedBy)> {
-    let keys = work.store.keys().ok()?;
-    keys.into_iter().find_map(|other| {
-        let stored = work.store.read(&other).ok().flatten()?;
-        let entry = Entry::parse_for_people(&stored.bytes).ok()?;
-        let bare = |step: &RecordedFor| RecordedFor { instruction: String::new(), ..step.clone() };
-        let same = entry.truncated.is_none() && bare(&entry.recorded_for) == bare(&key.step);
-        entry.keyed_by.filter(|_| same).map(|keyed_by| (other, keyed_by))
-    })
+async fn rekeyed(work: &Work<'_>, key: &StepKey) -> Option<(String, KeyedBy)> {
+    let bare = |step: &RecordedFor| RecordedFor { instruction: String::new(), ..step.clone() };
+    let wanted = bare(&key.step);
+    let find = move |store: &CacheStore| {
+        store.keys().ok()?.into_iter().find_map(|other| {
+            let entry = store.read(&other).ok().flatten()?.entry_for_people().ok()?;
+            let same = entry.truncated.is_none() && bare(&entry.recorded_for) == wanted;
+            entry.keyed_by.filter(|_| same).map(|keyed_by| (other, keyed_by))
+        })
+    };
+    work.store.aside(find).await.ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::flow::recording::FileShelf;
+
+    #[test]
+    fn in_ci_the_projects_files_are_only_read_and_a_store_of_the_callers_is_written_too() {
+        let files = CacheStore::new(Path::new("."));
+        let custom = CacheStore::on(Arc::new(FileShelf::new(Path::new("."))));
+        let usual = |store, is_ci| Mode::usual_of(store, is_ci);
+        assert_eq!((usual(&files, true), usual(&files, false)), (Mode::ReadOnly, Mode::ReadWrite));
+        assert_eq!((usual(&custom, true), usual(&custom, false)), (Mode::ReadWrite, Mode::ReadWrite));
+    }
 }

@@ -354,6 +354,19 @@ mod tests {
     }
 
     #[test]
+    fn p101_counts_of_results_timings_and_badges_are_no_anchors() {
+        let start = [text("text", "12 results in 35 ms"), text("text", "3"), control("link", "Inbox 3")];
+        let end = [
+            text("text", "9 results in 41 ms"),
+            text("text", "4"),
+            control("link", "Inbox 4"),
+            text("status", "Filtered"),
+        ];
+        let delta = delta(&start, &end, &[], false);
+        assert_eq!((labels(&delta.appeared), delta.gone.len()), (vec!["Filtered"], 0));
+    }
+
+    #[test]
     fn clock_times_are_compared_without_the_time() {
         let anchor = Anchor::of(&text("status", "Saved at 10:42"));
         assert!(anchor.is_on(&[text("status", "Saved at 10:45")]));

@@ -145,6 +145,24 @@ mod tests {
     }
 
     #[test]
+    fn e54_what_is_told_of_a_mismatch_names_the_route_and_what_was_to_come() {
+        assert_eq!(expected(&recorded()), "expected /checkout with status \"10% off\"");
+    }
+
+    #[test]
+    fn e55_e56_an_id_of_its_own_is_the_same_end_and_any_other_word_is_another_one() {
+        let base = url::Url::parse("http://a.b/").unwrap();
+        let route = |path: &str| super::super::place(&format!("http://a.b{path}"), &base);
+        let order = Entry { end_path: Some(route("/orders/17?view=safe")), ..recorded() };
+        let done = [text("status", "10% off")];
+        let now = |path: &str| holds(&order, at(&route(path), &done), Some(&[]), &[]);
+        assert_eq!(now("/orders/18?view=safe"), Ok(()));
+        for other in ["/orders/new?view=safe", "/invoices/17?view=safe", "/orders/17?view=unsafe", "/orders/17"] {
+            assert!(now(other).is_err(), "{other}");
+        }
+    }
+
+    #[test]
     fn twice_is_there_too() {
         let twice = [text("status", "10% off"), text("status", "10% off")];
         assert_eq!(holds(&recorded(), at("/checkout", &twice), Some(&[]), &[]), Ok(()));

@@ -1,5 +1,5 @@
 //! Recordings of goal steps: what one holds, under which key, how a target is found again, what proves the end, and what
-//! becomes of it. Pure rules, apart from [`CacheStore`].
+//! becomes of it. Pure rules, apart from [`CacheStore`] and the [`Shelf`] that it lies on.
 
 mod anchor;
 mod descriptor;
@@ -12,6 +12,7 @@ mod place;
 mod point;
 mod reason;
 mod settle;
+mod shelf;
 mod sign;
 mod store;
 
@@ -28,7 +29,8 @@ pub use place::{has_place, place};
 pub use point::{At, Spot, at, spot};
 pub use reason::{CacheMode, Reason};
 pub use settle::{Deed, Facts, Staged, StepEnd, Write, settle, stage};
-pub use store::{CACHE, CacheStore, Quarantined, Stored};
+pub use shelf::{CACHE, FileShelf, Place, Shelf, ShelfError, Stored};
+pub use store::{CacheStore, Quarantined};
 
 /// The looks of a replay for one target, in milliseconds after the first one.
 #[must_use]
