@@ -143,7 +143,8 @@ fn a_storage_state_that_is_none_is_named() {
     let sandbox = Sandbox::new();
     sandbox.write("half.json", "{\"cookies\": [");
     let site = Site::start(PAGES, "");
-    for file in ["half.json", "missing.json"] {
+    sandbox.write("other.json", "{\"a\": 1}");
+    for file in ["half.json", "missing.json", "other.json"] {
         let arguments = ["explore", "/a", "--base-url", &site.url, "--storage-state", file];
         let text = refused(&sandbox, &arguments, 2, "bad_storage_state");
         assert!(text.contains(file), "{text}");

@@ -214,6 +214,15 @@ fn a_known_bug_is_expected_to_fail_and_tells_when_it_is_gone() {
 }
 
 #[test]
+fn a_file_in_the_place_of_the_directory_is_told_with_what_to_do() {
+    let sandbox = demo_project();
+    sandbox.write("specs", "mine");
+    let told = sandbox.run(&["export", "--playwright", "--bug", "115b512e", "--out", "specs"]).exits(2).stderr;
+    assert!(told.contains("it is a file, not a directory") && told.contains("hint:"), "{told}");
+    assert_eq!(sandbox.read("specs"), "mine");
+}
+
+#[test]
 fn a_file_that_was_edited_is_never_lost() {
     let sandbox = demo_project();
     let arguments = ["export", "--playwright", "--bug", "115b512e", "--out", "specs"];

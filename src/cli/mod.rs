@@ -47,6 +47,8 @@ mod undo;
 mod verify;
 mod vrt;
 
+use std::io::Write;
+
 use clap::{Parser, Subcommand};
 
 pub use context::{Context, Globals};
@@ -213,8 +215,15 @@ pub fn main() -> Exit {
             return Ui::new(json).failure(&Failure::usage("bad_arguments", message));
         }
         Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+            // What was asked for (help, the version) must not be lost silently; a pipe that was closed is the reader's.
+            let told = error.print().and_then(|()| std::io::stdout().flush());
+            let lost = told.is_err_and(|error| error.kind() != std::io::ErrorKind::BrokenPipe);
+            return match error.use_stderr() {
+                true => Exit::Usage,
+                false if lost => Ui::new(Verbosity::default())
+                    .failure(&Failure::engine("answer_lost", "the answer could not be written to stdout")),
+                false => Exit::Ok,
+            };
         }
     };
     if let Some(filter) = crate::env::get(crate::env::LOG) {

@@ -132,7 +132,9 @@ impl Explain for StoreError {
             (Self::Read { .. }, Some(Kind::InvalidData)) => "save the file as UTF-8, or name another one",
             (Self::Read { .. }, Some(Kind::FileTooLarge)) => "name a smaller file",
             (Self::Read { .. }, Some(Kind::PermissionDenied)) => "make it readable, then do the same again",
-            (_, Some(Kind::InvalidFilename)) => "the name is too long or has a letter that no file may have: shorten it",
+            (_, Some(Kind::InvalidFilename)) => {
+                "the name is too long or has a letter that no file may have: shorten it"
+            }
             (_, Some(Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge)) => {
                 "free some space and do the same again"
             }

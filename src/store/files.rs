@@ -108,9 +108,8 @@ pub fn no_directory(path: &Path) -> Option<StoreError> {
         Ok(FileKind::Special) => {
             fail(io::Error::new(io::ErrorKind::NotADirectory, "it is a device or a pipe, not a directory"))
         }
-        Ok(FileKind::Missing) => dangling(path).and_then(|target| {
-            fail(io::Error::new(io::ErrorKind::NotADirectory, leads_nowhere(&target).to_string()))
-        }),
+        Ok(FileKind::Missing) => dangling(path)
+            .and_then(|target| fail(io::Error::new(io::ErrorKind::NotADirectory, leads_nowhere(&target).to_string()))),
         Err(StoreError::Read { source, .. }) => fail(source),
         Err(error) => Some(error),
     }
