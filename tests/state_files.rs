@@ -128,7 +128,7 @@ fn a_merge_conflict_is_called_one() {
 
 #[test]
 fn the_hint_of_a_merge_conflict_leads_on_whether_or_not_its_sides_can_be_told() {
-    // Marks that are not as git writes them: no repair can tell the sides, so none is promised.
+    // Marks that are not complete: no repair can tell the sides, so none is promised.
     let hint = with_state(CONFLICT).run(&["status", "--json"]).exits(2).json()["error"]["hint"].to_string();
     assert!(hint.contains("by hand") && !hint.contains("--repair"), "{hint}");
     // Sides that can be told are told by the command that the hint names, also when neither can be read alone.

@@ -11,7 +11,8 @@ use crate::verify::{DiffReport, diff, fixed_bugs};
 /// Compare the bugs of two runs
 ///
 /// Bugs are the same by fingerprint V2 where both have it, else by the legacy one. One that is gone is told apart by
-/// whether its step was done again; `reopened` is one that `verify` found fixed at the later run's address. Ends with 1 when a bug that is not minor is new or came back.
+/// whether its step was done again; one is `reopened` that `verify` found fixed at the address of the later run. Ends
+/// with 1 when a bug that is not minor is new or came back.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The earlier run: its id, its file, or a directory of runs

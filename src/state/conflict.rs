@@ -6,8 +6,8 @@ use super::replay::told;
 use super::{Project, StateError};
 use crate::route::Route;
 
-/// What is said of marks that are not as git writes them.
-pub(super) const ODD_MARKS: &str = "a merge conflict whose marks are not as git writes them";
+/// What is said when the marks are not those that a merge writes, or not all of them.
+pub(super) const ODD_MARKS: &str = "a merge conflict whose marks are not complete";
 
 /// What the state is said to hold when a merge left its marks.
 pub(super) fn named(text: &str) -> &'static str {

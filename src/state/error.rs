@@ -183,9 +183,9 @@ impl Explain for StateError {
             Self::NoFile { .. } => {
                 "move away what stands there, or put the state file in its place; when it is away, `agent-test check --repair --dry-run` shows what can be rebuilt".into()
             }
-            // Of marks that are not as git writes them, no repair can tell the sides.
+            // Without all marks of a merge, no repair can tell the sides.
             Self::Broken { problem, .. } if problem.contains(super::conflict::ODD_MARKS) => {
-                "take one side and the marks out of the file by hand at that line, or put the file back from git or a backup".into()
+                "take one side and the marks out of the file by hand at that line, or put the file back from a backup".into()
             }
             Self::Broken { problem, .. } if problem.contains("merge conflict") => {
                 "resolve the conflict in the file, or see with `agent-test check --repair --dry-run` which side has what and what a repair would take".into()

@@ -278,7 +278,8 @@ mod tests {
             serde_json::from_value(serde_json::json!({ "id": "a", "title": "/a", "trace": trace })).unwrap()
         };
         let (was, now) = (flow(trace("passed", None)), flow(trace("failed", Some("no answer"))));
-        let run: RunFile = crate::verify::runs::parse_run("{}", "2026-05-02T10-15-00Z").unwrap();
+        let run: RunFile =
+            crate::verify::runs::parse_run(r#"{"flows":[{"trace":[]}]}"#, "2026-05-02T10-15-00Z").unwrap();
         let mut rerun = Rerun::begin(run);
         rerun.count(&was, &now.trace.iter().map(|step| (step.index, step.clone())).collect());
         rerun.count(&was, &was.trace.iter().map(|step| (step.index, step.clone())).collect());
