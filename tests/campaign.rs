@@ -182,7 +182,8 @@ fn a_requeued_route_keeps_its_old_report_as_an_earlier_version() {
     let sandbox = campaign(&["/a"]);
     complete(&sandbox, "/a");
     let old = sandbox.read("monkey-test-reports/a.json");
-    sandbox.run(&["requeue", "/a"]).exits(0);
+    let told = sandbox.run(&["requeue", "/a"]).exits(0).stderr;
+    assert!(told.contains("`agent-test run`"), "what tests it again is said: {told}");
     assert_eq!(state(&sandbox)["pending"], serde_json::json!(["/a"]));
     assert!(!sandbox.file("monkey-test-reports/a.json").exists());
     assert_eq!(sandbox.read(".agent-test/earlier/a/1-a.json"), old);

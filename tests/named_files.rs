@@ -70,3 +70,16 @@ fn a_comparison_outside_of_git_says_what_to_do_instead() {
     let told = Sandbox::new().run(&["heal", "--check", "--base", "main"]).exits(2).stderr;
     assert!(told.contains("no git repository") && told.contains("hint:"), "{told}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_whose_name_is_not_utf_8_is_written_to_and_told() {
+    use std::os::unix::ffi::OsStrExt;
+    for arguments in [&["man", "--json", "--out"][..], &["schema", "--all", "--json", "--out"]] {
+        let sandbox = Sandbox::new();
+        let name = std::ffi::OsStr::from_bytes(b"of\xff");
+        let answer: crate::sandbox::Answer = sandbox.command(arguments).arg(name).output().unwrap().into();
+        assert!(!answer.exits(0).json()["files"].as_array().unwrap().is_empty(), "{arguments:?}");
+        assert!(sandbox.path().join(name).is_dir());
+    }
+}

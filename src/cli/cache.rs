@@ -195,9 +195,10 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             context.answer(json!({ "applied": applied }), text)
         }
         Command::Sign { keys } => {
-            let signed = sign(&store, &keys).map_err(|error| match store.signs() {
-                true => Failure::from(error),
-                false => Failure::from(error).hinted(format!("set {} to the key to sign with", crate::env::CACHE_KEY)),
+            let signed = sign(&store, &keys).map_err(|error| {
+                let failure = Failure::from(error);
+                let hint = format!("set {} to the key to sign with", crate::env::CACHE_KEY);
+                if store.signs() { failure } else { failure.hinted(hint) }
             })?;
             context.answer(json!({ "signed": signed }), format!("{} signed", counted(signed.len(), "recording")))
         }

@@ -124,10 +124,10 @@ async fn campaign(context: &Context, options: Options, out: &Path, workers: Opti
     };
     let html = out.join(REPORTS_DIR).join("FINAL-REPORT.html");
     let mut document = json!({
-        "directory": out,
+        "directory": out.display().to_string(),
         "score": score,
         "notTested": state.failed().iter().map(|entry| &entry.route).collect::<Vec<_>>(),
-        "report": failure.is_none().then_some(&html),
+        "report": failure.is_none().then(|| html.display().to_string()),
         "exitCode": exit.code(),
     });
     if let Some(failure) = &failure {

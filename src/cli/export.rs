@@ -93,7 +93,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         rows.push(row(
             file.bug,
             file.format,
-            json!({ "path": done.path, "unchanged": done.unchanged, "notes": file.notes }),
+            json!({ "path": done.path.display().to_string(), "unchanged": done.unchanged, "notes": file.notes }),
         ));
     }
     let mut missing = Vec::new();
@@ -111,7 +111,8 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     if args.recorder_json {
         text.push_str("\na recording carries no login: replay it in a browser that is logged in");
     }
-    context.answer(json!({ "run": run.id, "directory": args.out, "files": rows, "leftOut": missing }), text)
+    let directory = args.out.display().to_string();
+    context.answer(json!({ "run": run.id, "directory": directory, "files": rows, "leftOut": missing }), text)
 }
 
 fn row(bug: &Bug, format: Format, more: Value) -> Value {

@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_provider_asks_for_a_pause_in_seconds_or_until_a_date() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_445_412_480);
+        let now = SystemTime::UNIX_EPOCH + Duration::from_mins(24_090_208);
         let asked = |text| asked_pause(text, now);
         assert_eq!(asked(" 3 "), Some(Duration::from_secs(3)));
         assert_eq!(asked("0.5"), Some(Duration::from_millis(500)));

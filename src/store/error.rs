@@ -85,9 +85,9 @@ impl Explain for StoreError {
     fn exit(&self) -> Exit {
         use io::ErrorKind as Kind;
         match (self, self.kind()) {
-            (Self::Symlink { .. }, _) => Exit::Usage,
-            // What the caller named is missing, is no file, or holds no text.
-            (
+            // A link that leads out; what the caller named is missing, is no file, or holds no text.
+            (Self::Symlink { .. }, _)
+            | (
                 Self::Read { .. },
                 Some(
                     Kind::NotFound
