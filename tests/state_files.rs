@@ -30,6 +30,9 @@ const CHANGES: [&[&str]; 14] = [
     &["drop", "/products/q1"],
 ];
 
+/// Puts something into a place.
+type Put = fn(&std::path::Path);
+
 /// Every change is refused with this code and these words, and the file keeps its bytes.
 #[track_caller]
 fn refuses(text: &[u8], words: &[&str]) -> Sandbox {
@@ -161,7 +164,7 @@ fn an_address_or_a_counter_that_is_none_is_told_as_it_stands() {
 #[test]
 fn what_is_no_file_in_the_states_place_is_told_with_a_way_out_and_init_leaves_nothing() {
     use std::os::unix::fs::symlink;
-    let put: [(&str, fn(&std::path::Path)); 3] = [
+    let put: [(&str, Put); 3] = [
         ("it is a directory", |path| std::fs::create_dir(path).unwrap()),
         ("which does not exist", |path| symlink("gone.json", path).unwrap()),
         ("symbolic link", |path| symlink(path.file_name().unwrap(), path).unwrap()),
@@ -190,7 +193,7 @@ fn what_is_no_file_in_the_states_place_is_told_with_a_way_out_and_init_leaves_no
 #[test]
 fn what_stands_in_the_place_of_our_own_directory_is_told_by_every_command_that_needs_it() {
     use std::os::unix::fs::symlink;
-    let put: [(&str, fn(&std::path::Path)); 3] = [
+    let put: [(&str, Put); 3] = [
         ("it is a file, not a directory", |path| std::fs::write(path, "").unwrap()),
         ("which does not exist", |path| symlink("gone", path).unwrap()),
         ("symbolic link", |path| symlink(path.file_name().unwrap(), path).unwrap()),

@@ -64,7 +64,8 @@ fn write(context: &Context, dir: &std::path::Path, chosen: &[&Format]) -> Result
                 .hinted("name a folder that can be written with --out")
         })?;
         context.ui.out(path.display().to_string());
-        files.push(path);
+        // A name that is not UTF-8 is no JSON text.
+        files.push(path.display().to_string());
     }
     context.ui.json(&json!({ "files": files }));
     Ok(())
