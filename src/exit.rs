@@ -2,6 +2,11 @@
 //!
 //! Every room has its own typed error. It implements [`Explain`], so that the face of the program can print what was
 //! being done, what to do next, and end with the right code, without knowing any room's error by name.
+//!
+//! Where the line between 2 and 3 runs: 2 is what was *asked for* (arguments, settings, what a named file is or holds); asking
+//! otherwise helps. 3 is what the *machine* does not let us do with a sound request: no browser, a full disk, and also a file
+//! or directory without the permission to write or read it. A read-only mount or another user's file is no fault of the
+//! arguments, and the same command goes through once the machine allows it.
 
 use std::fmt;
 use std::process::ExitCode;

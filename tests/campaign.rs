@@ -90,9 +90,10 @@ fn init_without_a_selection_lists_the_categories_and_starts_nothing() {
     let answer = sandbox.run(&["init", "--base-url", "http://h"]).exits(2);
     insta::assert_snapshot!(answer.stderr, @r#"
     error: cannot start a campaign: no routes are selected; the map has
-       1  Users  2 routes     1-2
-       2  Shop   1 route      3
-    hint: select with --all, --category NAME|N, --route ROUTE or --select "1-5,9"
+       #  category               routes (for --select)
+       1  Users     2 routes     1-2
+       2  Shop      1 route      3
+    hint: select with --all, --category NAME|#, --route ROUTE or --select "1-5,9"
     "#);
     assert!(!sandbox.file(".monkey-test-state.json").exists());
     sandbox.run(&["init", "--base-url", "http://h", "--category", "shop", "--select", "1"]).exits(0);
@@ -181,7 +182,8 @@ fn a_requeued_route_keeps_its_old_report_as_an_earlier_version() {
     let sandbox = campaign(&["/a"]);
     complete(&sandbox, "/a");
     let old = sandbox.read("monkey-test-reports/a.json");
-    sandbox.run(&["requeue", "/a"]).exits(0);
+    let told = sandbox.run(&["requeue", "/a"]).exits(0).stderr;
+    assert!(told.contains("`agent-test run`"), "what tests it again is said: {told}");
     assert_eq!(state(&sandbox)["pending"], serde_json::json!(["/a"]));
     assert!(!sandbox.file("monkey-test-reports/a.json").exists());
     assert_eq!(sandbox.read(".agent-test/earlier/a/1-a.json"), old);

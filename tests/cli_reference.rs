@@ -92,19 +92,3 @@ fn there_is_a_manual_page_for_each_command() {
     assert_eq!(files.len(), commands().len());
     assert!(sandbox.read("pages/agent-test-review-complete.1").contains("\\-\\-bug\\-report"));
 }
-
-#[cfg(unix)]
-#[test]
-fn an_argument_that_is_no_text_is_named_and_nothing_is_begun() {
-    use std::os::unix::ffi::OsStrExt;
-    let sandbox = crate::sandbox::Sandbox::new();
-    let name = std::ffi::OsStr::from_bytes(b"out\xff");
-    for command in
-        [&["man", "--json", "--out"][..], &["demo", "--json", "--out"], &["export", "--json", "--playwright", "--out"]]
-    {
-        let answer: crate::sandbox::Answer = sandbox.command(command).arg(name).output().unwrap().into();
-        let message = answer.exits(2).json()["error"]["message"].as_str().unwrap().to_owned();
-        assert!(message.contains("`out\u{fffd}`, is not valid UTF-8"), "{message}");
-    }
-    assert_eq!(std::fs::read_dir(sandbox.path()).unwrap().count(), 0);
-}

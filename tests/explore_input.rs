@@ -125,7 +125,7 @@ fn a_project_that_cannot_be_written_is_said_to_be_one() {
     let sandbox = Sandbox::new();
     sandbox.write("monkey-test-reports", "a file where the reports belong");
     let arguments = ["explore", "/a", "--base-url", &site.url, "--json"];
-    let answer = sandbox.run(&arguments).exits(3);
+    let answer = sandbox.run(&arguments).exits(2);
     assert!(answer.stderr.contains("monkey-test-reports"), "{}", answer.stderr);
     assert_nothing_runs(&sandbox);
 
@@ -143,7 +143,8 @@ fn a_storage_state_that_is_none_is_named() {
     let sandbox = Sandbox::new();
     sandbox.write("half.json", "{\"cookies\": [");
     let site = Site::start(PAGES, "");
-    for file in ["half.json", "missing.json"] {
+    sandbox.write("other.json", "{\"a\": 1}");
+    for file in ["half.json", "missing.json", "other.json"] {
         let arguments = ["explore", "/a", "--base-url", &site.url, "--storage-state", file];
         let text = refused(&sandbox, &arguments, 2, "bad_storage_state");
         assert!(text.contains(file), "{text}");

@@ -219,6 +219,26 @@ fn a_known_bug_is_expected_to_fail_and_tells_when_it_is_gone() {
     assert!(lost.starts_with("not reached"), "{lost}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_whose_name_is_not_utf_8_is_written_to_and_told() {
+    use std::os::unix::ffi::OsStrExt;
+    let sandbox = demo_project();
+    let name = std::ffi::OsStr::from_bytes(b"of\xff");
+    let mut command = sandbox.command(&["export", "--playwright", "--bug", "115b512e", "--json", "--out"]);
+    let answer: crate::sandbox::Answer = command.arg(name).output().unwrap().into();
+    assert_eq!(answer.exits(0).json()["files"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_file_in_the_place_of_the_directory_is_told_with_what_to_do() {
+    let sandbox = demo_project();
+    sandbox.write("specs", "mine");
+    let told = sandbox.run(&["export", "--playwright", "--bug", "115b512e", "--out", "specs"]).exits(2).stderr;
+    assert!(told.contains("it is a file, not a directory") && told.contains("hint:"), "{told}");
+    assert_eq!(sandbox.read("specs"), "mine");
+}
+
 #[test]
 fn a_file_that_was_edited_is_never_lost() {
     let sandbox = demo_project();

@@ -500,5 +500,16 @@ fn with_a_key_only_signed_recordings_are_played_and_a_person_may_sign_one() {
     edit(&sandbox, &path, |entry| entry["actions"][0]["target"]["name"] = json!("Delete all"));
     with(&strict).exits(2);
     assert!(lab.pressed().iter().all(|what| what == "add"));
-    sandbox.run(&["cache", "sign"]).exits(2);
+    let told = sandbox.run(&["cache", "sign"]).exits(2).stderr;
+    assert!(told.contains("hint: set AGENT_TEST_CACHE_KEY"), "{told}");
+}
+
+#[test]
+fn what_does_not_wait_in_place_of_a_recording_is_said_not_to_wait() {
+    let (lab, sandbox) = start();
+    let path = record(&lab, &sandbox, ADD).remove(0);
+    let key = path.rsplit('/').next().unwrap().trim_end_matches(".json").to_owned();
+    let told = sandbox.run(&["cache", "diff", &key]).exits(2).stderr;
+    assert!(told.contains("no proposal") && told.contains("cache show"), "{told}");
+    assert_eq!(sandbox.run(&["cache", "apply"]).exits(0).stdout.trim(), "no proposal is waiting");
 }

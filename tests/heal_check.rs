@@ -111,3 +111,16 @@ fn the_example_script_heals_after_a_generator_and_refuses_what_is_weaker() {
     let weaker = run("main").exits(1);
     assert!(weaker.stdout.contains("assertion-changed"), "{}", weaker.stdout);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_whose_name_is_not_utf_8_is_refused_before_anything_runs() {
+    use std::os::unix::ffi::OsStrExt;
+    let sandbox = Sandbox::new();
+    let name = std::ffi::OsStr::from_bytes(b"u\xff.spec.ts");
+    std::fs::write(sandbox.path().join(name), SPEC).unwrap();
+    let mut command = sandbox.command(&["heal", "--json"]);
+    let answer: Answer = command.arg(name).args(["--", "touch", "ran"]).output().unwrap().into();
+    assert!(answer.exits(2).json()["error"]["message"].as_str().unwrap().contains("not valid UTF-8"));
+    assert!(!sandbox.file("ran").exists());
+}

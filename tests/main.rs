@@ -39,6 +39,7 @@ mod house; // the map of the rooms, and that none imports upward
 mod minimise; // the steps that a bug needs, found by replays in a browser
 mod minimise_lab; // no tests: an application whose bug needs certain steps
 mod model_kit; // no tests: a model server that speaks the providers' shapes and answers from a script
+mod named_files; // files that the caller names and that cannot be read
 mod plan; // the plan of a run without a trace, played by a model
 mod readme; // commands and links of the Markdown files
 mod report; // the HTML report in a real browser

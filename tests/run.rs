@@ -443,6 +443,21 @@ fn a_completed_route_without_its_report_fails_its_review_and_stands_in_the_final
 }
 
 #[test]
+fn a_report_that_is_gone_is_told_as_gone_and_not_as_a_route_without_bugs() {
+    let sandbox = crate::campaign_kit::campaign(&["/a"]);
+    crate::campaign_kit::complete(&sandbox, "/a");
+    std::fs::remove_file(sandbox.file("monkey-test-reports/a.json")).unwrap();
+    let answer = sandbox.run(&["report"]).exits(1);
+    assert!(answer.stdout.contains("/a  report missing: its report `monkey-test-reports/a.json`"), "{}", answer.stdout);
+    assert!(answer.stdout.contains("the state noted"), "{}", answer.stdout);
+    let route = sandbox.run(&["report", "--json"]).exits(1).json()["routes"][0].clone();
+    assert_eq!(route["status"], "report_missing", "{route:#}");
+    assert!(route["error"].as_str().unwrap().contains("cannot be read"), "{route:#}");
+    assert!(sandbox.read("monkey-test-reports/junit.xml").contains("report_missing"));
+    assert!(sandbox.read("monkey-test-reports/FINAL-REPORT.md").contains("Put the reports back"));
+}
+
+#[test]
 fn a_report_on_the_way_does_not_end_the_campaign() {
     let sandbox = crate::campaign_kit::campaign(&["/a", "/b"]);
     crate::campaign_kit::complete(&sandbox, "/a");

@@ -30,6 +30,9 @@ const CHANGES: [&[&str]; 14] = [
     &["drop", "/products/q1"],
 ];
 
+/// Puts something into a place.
+type Put = fn(&std::path::Path);
+
 /// Every change is refused with this code and these words, and the file keeps its bytes.
 #[track_caller]
 fn refuses(text: &[u8], words: &[&str]) -> Sandbox {
@@ -124,6 +127,90 @@ fn a_merge_conflict_is_called_one() {
     let sandbox = refuses(CONFLICT.as_bytes(), &["merge conflict", "line 59"]);
     let answer = sandbox.run(&["status", "--json"]).exits(2);
     assert_eq!(answer.json()["error"]["code"], "merge_conflict");
+}
+
+#[test]
+fn the_hint_of_a_merge_conflict_leads_on_whether_or_not_its_sides_can_be_told() {
+    // Marks that are not complete: no repair can tell the sides, so none is promised.
+    let hint = with_state(CONFLICT).run(&["status", "--json"]).exits(2).json()["error"]["hint"].to_string();
+    assert!(hint.contains("by hand") && !hint.contains("--repair"), "{hint}");
+    // Sides that can be told are told by the command that the hint names, also when neither can be read alone.
+    let sides = "{\n<<<<<<< main\n\"meta\": 1\n=======\n\"meta\": 2\n>>>>>>> topic\n}\n";
+    let sandbox = with_state(sides);
+    let hint = sandbox.run(&["status", "--json"]).exits(2).json()["error"]["hint"].to_string();
+    assert!(hint.contains("check --repair --dry-run"), "{hint}");
+    let told = sandbox.run(&["check", "--repair", "--dry-run"]).exits(2).stderr;
+    assert!(told.contains("`main`") && told.contains("`topic`"), "{told}");
+}
+
+#[test]
+fn a_key_that_stands_twice_is_refused_by_name() {
+    let doubled = BY_AN_AGENT.replacen("\"pending\": [", "\"pending\": [\"/z\"], \"pending\": [", 2);
+    assert_ne!(doubled, BY_AN_AGENT);
+    refuses(doubled.as_bytes(), &["`pending`", "twice"]);
+    let doubled = BY_AN_AGENT.replacen("\"project\":", "\"base_url\": \"http://other\", \"project\":", 1);
+    refuses(doubled.as_bytes(), &["`meta`", "`base_url`", "twice"]);
+}
+
+#[test]
+fn an_address_or_a_counter_that_is_none_is_told_as_it_stands() {
+    let text =
+        BY_AN_AGENT.replacen("http://localhost:5000", "javascript:1", 1).replacen("\"tested\": 2", "\"tested\": -1", 1);
+    let told = with_state(&text).run(&["check"]).exits(1).stdout;
+    assert!(told.contains("javascript:1") && told.contains("meta.tested is -1"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_in_the_states_place_is_told_with_a_way_out_and_init_leaves_nothing() {
+    use std::os::unix::fs::symlink;
+    let put: [(&str, Put); 3] = [
+        ("it is a directory", |path| std::fs::create_dir(path).unwrap()),
+        ("which does not exist", |path| symlink("gone.json", path).unwrap()),
+        ("symbolic link", |path| symlink(path.file_name().unwrap(), path).unwrap()),
+    ];
+    for (says, put) in put {
+        let sandbox = Sandbox::new();
+        put(&sandbox.file(".monkey-test-state.json"));
+        let init: &[&str] = &["init", "--base-url", "http://h", "--route", "/a"];
+        for command in [&["status"][..], &["claim"], &["check"], &["check", "--repair", "--dry-run"], init] {
+            let answer = sandbox.run(command).exits(2);
+            assert!(answer.stderr.contains(says), "{command:?}: {}", answer.stderr);
+            let hint = answer.stderr.split("hint: ").nth(1).unwrap_or_default().to_owned();
+            assert!(
+                hint.contains("move away") || hint.contains("in the link's place"),
+                "{command:?}: {}",
+                answer.stderr
+            );
+        }
+        let left =
+            ["monkey-test-reports", "monkey-test-screenshots", ".agent-test"].map(|name| sandbox.file(name).exists());
+        assert_eq!(left, [false; 3], "{says}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_stands_in_the_place_of_our_own_directory_is_told_by_every_command_that_needs_it() {
+    use std::os::unix::fs::symlink;
+    let put: [(&str, Put); 3] = [
+        ("it is a file, not a directory", |path| std::fs::write(path, "").unwrap()),
+        ("which does not exist", |path| symlink("gone", path).unwrap()),
+        ("symbolic link", |path| symlink(path.file_name().unwrap(), path).unwrap()),
+    ];
+    for (says, put) in put {
+        let sandbox = campaign(&["/a"]);
+        std::fs::remove_dir_all(sandbox.file(".agent-test")).unwrap();
+        put(&sandbox.file(".agent-test"));
+        let warned = sandbox.run(&["add", "/b"]).exits(0).stderr;
+        assert!(warned.contains("the history was not written") && warned.contains(says), "{warned}");
+        let found = sandbox.run(&["check"]).exits(1).stdout;
+        assert!(found.contains("own_dir") && found.contains(says), "{found}");
+        for command in ["undo", "log"] {
+            let refused = sandbox.run(&[command]).exits(2).stderr;
+            assert!(refused.contains(says) && refused.contains("hint:"), "{command}: {refused}");
+        }
+    }
 }
 
 // S23

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::maze::{ActionTree, PageInfo, RouteReport, RouteStatus};
 use crate::report::{
-    Aggregate, CampaignInput, FailedRoute, ReviewStatus, RouteInput, final_html, final_markdown, junit,
+    Aggregate, CampaignInput, FailedRoute, REPORT_MISSING, ReviewStatus, RouteInput, final_html, final_markdown, junit,
 };
 use crate::route::Slug;
 use crate::state::{self, Completed, FINAL_REPORT, Next, Project, REPORTS_DIR, SCREENSHOTS_DIR, State};
@@ -87,8 +87,11 @@ pub fn write_reports(project: &Project) -> Result<Written, CampaignError> {
 /// A tested route with its files, or why its report cannot be had.
 pub(super) fn route_input(project: &Project, entry: &Completed, slug: &Slug) -> Result<RouteInput, String> {
     let file = entry.report_file.clone().unwrap_or_else(|| format!("{REPORTS_DIR}/{slug}.json"));
-    let bytes =
-        store::read_bytes(&project.root().join(&file)).map_err(|_| format!("its report `{file}` cannot be read"))?;
+    let bytes = store::read_bytes(&project.root().join(&file)).map_err(|_| {
+        let noted = entry.status.as_ref().map_or("tested", |status| status.as_str());
+        let bugs = crate::ui::counted(usize::try_from(entry.bugs_count.unwrap_or(0)).unwrap_or(usize::MAX), "bug");
+        format!("its report `{file}` cannot be read; the state noted `{noted}`, {bugs}")
+    })?;
     let report = serde_json::from_slice(&bytes).map_err(|error| format!("`{file}` is not a route report: {error}"))?;
     Ok(with_report(project, entry, slug, report))
 }
@@ -119,7 +122,7 @@ fn without_report(project: &Project, entry: &Completed, slug: &Slug, why: String
     let report = RouteReport {
         route: entry.route.to_string(),
         tested_at: entry.tested_at.unwrap_or_else(|| project.now()),
-        status: RouteStatus::Fail,
+        status: RouteStatus::Other(REPORT_MISSING.to_owned()),
         page_info: PageInfo::default(),
         action_tree: ActionTree::default(),
         bugs: Vec::new(),

@@ -138,7 +138,16 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
             context.answer(json!({ "key": key, "recording": entry }), text(&entry))
         }
         Command::Diff { key } => {
-            let Comparison { key, against: title, lines } = compare(&store, &key)?;
+            let Comparison { key, against: title, lines } =
+                compare(&store, &key).map_err(|error| match named(&store.keys().unwrap_or_default(), &key) {
+                    // The recording is there; what it would be compared with is not.
+                    Ok(key) => Failure::usage(
+                        "nothing_to_compare",
+                        format!("the recording {} has no proposal, and none of it lies in quarantine", short(&key)),
+                    )
+                    .hinted("`agent-test cache show KEY` shows the recording itself"),
+                    Err(_) => error.into(),
+                })?;
             context.answer(
                 json!({ "key": key, "against": title, "lines": lines }),
                 format!("{title} {key}\n{}", lines.join("\n")),
@@ -179,11 +188,18 @@ pub(crate) fn run(context: &Context, command: Command) -> Result<Exit, Failure> 
         }
         Command::Apply { keys } => {
             let applied = apply(&store, &keys, now)?;
-            let text = format!("{} applied; what they replaced lies in quarantine", counted(applied.len(), "proposal"));
+            let text = match applied.len() {
+                0 => "no proposal is waiting".to_owned(),
+                count => format!("{} applied; what they replaced lies in quarantine", counted(count, "proposal")),
+            };
             context.answer(json!({ "applied": applied }), text)
         }
         Command::Sign { keys } => {
-            let signed = sign(&store, &keys)?;
+            let signed = sign(&store, &keys).map_err(|error| {
+                let failure = Failure::from(error);
+                let hint = format!("set {} to the key to sign with", crate::env::CACHE_KEY);
+                if store.signs() { failure } else { failure.hinted(hint) }
+            })?;
             context.answer(json!({ "signed": signed }), format!("{} signed", counted(signed.len(), "recording")))
         }
         Command::Undo { key: None } => {

@@ -129,13 +129,16 @@ pub(crate) fn required_text<'a>(option: &str, text: &'a str) -> Result<&'a str, 
     Ok(text)
 }
 
-/// Answers with the routes that moved.
+/// Answers with the routes that moved back to the pending ones, and says what tests them.
 ///
 /// # Errors
 /// Never; the type is that of a command.
 pub(crate) fn moved(context: &Context, word: &str, routes: &[Route], none: &str) -> Result<Exit, Failure> {
     let lines: Vec<String> = routes.iter().map(|route| format!("{word:<9} {route}")).collect();
     let text = if lines.is_empty() { format!("unchanged {none}") } else { lines.join("\n") };
+    if !lines.is_empty() {
+        context.ui.note("pending again; `agent-test run` tests what is pending");
+    }
     context.answer(serde_json::json!({ word: routes, "changed": !routes.is_empty() }), text)
 }
 

@@ -11,7 +11,8 @@ use crate::verify::{DiffReport, diff, fixed_bugs};
 /// Compare the bugs of two runs
 ///
 /// Bugs are the same by fingerprint V2 where both have it, else by the legacy one. One that is gone is told apart by
-/// whether its step was done again. Ends with 1 when a bug that is not minor is new or came back.
+/// whether its step was done again; one is `reopened` that `verify` found fixed at the address of the later run. Ends
+/// with 1 when a bug that is not minor is new or came back.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The earlier run: its id, its file, or a directory of runs
@@ -25,7 +26,7 @@ pub(crate) struct Args {
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let from = named_run(context, Some(&args.from))?;
     let to = named_run(context, args.to.as_deref())?;
-    let report = diff(&from.run, &to.run, &fixed_bugs(&context.project));
+    let report = diff(&from.run, &to.run, &fixed_bugs(&context.project, &to.run.base_url));
     let document = serde_json::to_value(&report)
         .map_err(|error| Failure::engine("internal", format!("cannot write the comparison: {error}")))?;
     context.ui.json(&document);

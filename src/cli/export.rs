@@ -161,7 +161,7 @@ fn export_flows(context: &Context, args: &Args) -> Result<Exit, Failure> {
         for note in &spec.notes {
             text.push_str(&format!("{:<9}  {note}\n", ""));
         }
-        rows.push(json!({ "format": "playwright", "flow": known_secrets(flow).hide(&flow.name), "file": flow.file, "path": done.path, "unchanged": done.unchanged, "notes": spec.notes }));
+        rows.push(json!({ "format": "playwright", "flow": known_secrets(flow).hide(&flow.name), "file": flow.file, "path": done.path.display().to_string(), "unchanged": done.unchanged, "notes": spec.notes }));
     }
     for one in &missing {
         text.push_str(&format!("{:<9}  {one}\n", "left out"));
@@ -172,7 +172,7 @@ fn export_flows(context: &Context, args: &Args) -> Result<Exit, Failure> {
         .map(|one| json!({ "file": one.file, "step": one.step, "line": one.line, "says": one.says, "why": one.why }))
         .collect();
     let exit = if missing.is_empty() { Exit::Ok } else { Exit::Found };
-    context.ui.json(&json!({ "directory": args.out, "files": rows, "leftOut": left, "exitCode": exit.code() }));
+    context.ui.json(&json!({ "directory": args.out.display().to_string(), "files": rows, "leftOut": left, "exitCode": exit.code() }));
     context.ui.out(text);
     Ok(exit)
 }

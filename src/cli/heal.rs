@@ -249,6 +249,11 @@ impl Tiers {
 }
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
+    // The journal and the result name files as texts.
+    if let Some(file) = args.files.iter().find(|file| file.to_str().is_none()) {
+        let message = format!("cannot heal `{}`: its name is not valid UTF-8", file.display());
+        return Err(Failure::usage("bad_argument", message).hinted("give the file a name in UTF-8"));
+    }
     if args.check {
         return check(context, &args);
     }
@@ -261,7 +266,16 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     }
     if args.recover {
         let text = format!("{} put back\n", super::counted(restored.restored.len() + restored.removed.len(), "file"));
-        return context.answer(json!({ "recovered": restored }), text);
+        let shown = |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let kept = restored.kept.iter().map(|kept| {
+            json!({ "path": kept.path.display().to_string(), "original": kept.original.as_ref().map(|path| path.display().to_string()) })
+        });
+        let recovered = json!({
+            "restored": shown(&restored.restored),
+            "removed": shown(&restored.removed),
+            "kept": kept.collect::<Vec<_>>(),
+        });
+        return context.answer(json!({ "recovered": recovered }), text);
     }
     let directory = std::env::current_dir()
         .map_err(|error| Failure::usage("no_project", format!("cannot tell the working directory: {error}")))?;

@@ -202,7 +202,7 @@ impl Args {
                         "no_selection",
                         format!("cannot start a campaign: no routes are selected; the map has\n{listing}"),
                     )
-                    .hinted("select with --all, --category NAME|N, --route ROUTE or --select \"1-5,9\""));
+                    .hinted("select with --all, --category NAME|#, --route ROUTE or --select \"1-5,9\""));
                 }
             }
         }
@@ -210,9 +210,9 @@ impl Args {
     }
 }
 
-/// The categories with the numbers of their routes.
+/// The categories with the numbers of their routes, under a heading that tells which number is which.
 fn listing(map: &RouteMap) -> String {
-    let width = map.categories.iter().map(|category| category.name.chars().count()).max().unwrap_or(0);
+    let width = map.categories.iter().map(|category| category.name.chars().count()).max().unwrap_or(0).max(8);
     let lines = map.categories.iter().enumerate().map(|(place, category)| {
         let numbers: Vec<usize> = category.routes.iter().filter_map(|route| map.number(route)).collect();
         format!(
@@ -223,7 +223,8 @@ fn listing(map: &RouteMap) -> String {
             ranges(&numbers)
         )
     });
-    lines.collect::<Vec<_>>().join("\n")
+    let heading = format!("  {:>2}  {:<width$}  {:<11}  {}", "#", "category", "", "routes (for --select)");
+    std::iter::once(heading).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 /// `1-3,7` for 1, 2, 3, 7.

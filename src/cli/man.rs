@@ -29,11 +29,12 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     create_dir(&dir)?;
     let mut files = Vec::new();
     write(&command, "agent-test", &dir, &mut files)?;
+    // A name that is not UTF-8 is no JSON text.
+    let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     for file in &files {
-        context.ui.out(file.display().to_string());
+        context.ui.out(file);
     }
-    let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    context.ui.json(&json!({ "files": shown }));
+    context.ui.json(&json!({ "files": files }));
     Ok(Exit::Ok)
 }
 

@@ -47,6 +47,8 @@ mod undo;
 mod verify;
 mod vrt;
 
+use std::io::Write;
+
 use clap::{Parser, Subcommand};
 
 pub use context::{Context, Globals};
@@ -198,12 +200,6 @@ pub(crate) fn block_on<F: Future>(work: F) -> Result<F::Output, Failure> {
 pub fn main() -> Exit {
     let json = || std::env::args_os().any(|argument| argument == "--json");
     let bare = |json: bool| Ui::new(Verbosity { json, ..Verbosity::default() });
-    // Reports, journals and answers name files as texts.
-    if let Some((at, argument)) = (1..).zip(std::env::args_os().skip(1)).find(|(_, one)| one.to_str().is_none()) {
-        let shown = argument.to_string_lossy();
-        let failure = Failure::usage("bad_arguments", format!("argument {at}, `{shown}`, is not valid UTF-8"));
-        return bare(json()).failure(&failure.hinted("give the file or directory a name in UTF-8"));
-    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         // Clap's own words for this name the hidden commands too.
@@ -218,8 +214,15 @@ pub fn main() -> Exit {
             return bare(true).failure(&Failure::usage("bad_arguments", message));
         }
         Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+            // What was asked for (help, the version) must not be lost silently; a pipe that was closed is the reader's.
+            let told = error.print().and_then(|()| std::io::stdout().flush());
+            let lost = told.is_err_and(|error| error.kind() != std::io::ErrorKind::BrokenPipe);
+            return match error.use_stderr() {
+                true => Exit::Usage,
+                false if lost => Ui::new(Verbosity::default())
+                    .failure(&Failure::engine("answer_lost", "the answer could not be written to stdout")),
+                false => Exit::Ok,
+            };
         }
     };
     if let Some(filter) = crate::env::get(crate::env::LOG) {

@@ -1,5 +1,6 @@
 //! Progress of explorations: a bar per worker and one overall on a terminal, plain lines elsewhere. Draws events.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -12,6 +13,7 @@ use crate::ui::{Ui, counted};
 #[derive(Clone)]
 pub(crate) struct Progress {
     ui: Ui,
+    place: PathBuf,
     inner: Arc<Mutex<Inner>>,
 }
 
@@ -42,7 +44,16 @@ impl Progress {
             })
             .collect();
         let actions = vec![0; workers.len()];
-        Self { ui: ui.clone(), inner: Arc::new(Mutex::new(Inner { all, overall, workers, actions })) }
+        Self {
+            ui: ui.clone(),
+            place: PathBuf::new(),
+            inner: Arc::new(Mutex::new(Inner { all, overall, workers, actions })),
+        }
+    }
+
+    /// The files that are told of lie below this directory.
+    pub(crate) fn below(self, place: &Path) -> Self {
+        Self { place: place.to_owned(), ..self }
     }
 
     /// So many routes were done before.
@@ -121,7 +132,9 @@ impl Progress {
             EventKind::RouteReviewed { route, bugs } => {
                 self.ui.detail(format!("reviewed {route}: {}", counted(*bugs, "bug")));
             }
-            EventKind::ReportWritten { path } => self.say(&inner, &format!("written {path}")),
+            EventKind::ReportWritten { path } => {
+                self.say(&inner, &format!("written {}", self.place.join(path).display()));
+            }
             EventKind::BugVerified { location, verdict } => {
                 inner.overall.inc(1);
                 self.say(&inner, &format!("{verdict:<12} {location}"));

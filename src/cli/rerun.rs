@@ -37,6 +37,9 @@ pub(crate) struct Args {
     model: ModelArgs,
 }
 
+/// So many steps that ended otherwise are told one by one.
+const TOLD: usize = 10;
+
 /// What is played, and who is asked.
 enum Asked {
     Nobody,
@@ -117,7 +120,8 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         "steps": steps,
         "played": done.played,
         "missed": done.missed,
-        "differing": done.differing,
+        "differing": done.differing.len(),
+        "differingSteps": done.differing,
         "bugs": done.run.bugs,
         "notFired": silent,
         "ofPlan": of_plan,
@@ -133,7 +137,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         source.run.id,
         done.played,
         done.missed,
-        done.differing,
+        done.differing.len(),
         done.run.bugs.len(),
         done.silent.len(),
     );
@@ -148,6 +152,21 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     for (location, outcome) in &done.silent {
         let why = outcome.why().map(|why| format!(": {why}")).unwrap_or_default();
         text.push_str(&format!("  {:<8}  {location}{why}\n", outcome.word(), location = in_one_line(location)));
+    }
+    for step in done.differing.iter().take(TOLD) {
+        let why = step.error.as_deref().map(|why| format!(": {}", in_one_line(why))).unwrap_or_default();
+        text.push_str(&format!(
+            "  {:<8}  {} step {} ({}) was {}, now {}{why}\n",
+            "other end",
+            in_one_line(&step.flow),
+            step.step,
+            in_one_line(&step.what),
+            step.was,
+            step.now
+        ));
+    }
+    if done.differing.len() > TOLD {
+        text.push_str(&format!("  and {} more; --json tells all\n", done.differing.len() - TOLD));
     }
     for (flow, why) in &done.stopped {
         text.push_str(&format!("  {:<8}  {flow}: {why}\n", "stopped"));

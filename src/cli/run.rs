@@ -1,5 +1,7 @@
 //! `agent-test run`: all phases of a campaign.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::engine::{EngineArgs, ExploreArgs};
@@ -67,7 +69,10 @@ pub(crate) async fn drive(
 ) -> Result<Outcome, Failure> {
     let counts = project.read()?.counts();
     let workers = (options.settings.workers as usize).min(counts.pending);
-    let progress = Progress::new(&context.ui, workers, counts.total_routes).with_done(counts.tested + counts.failed);
+    // A campaign that lies elsewhere (the demo's) has its files there.
+    let place = if project.root() == context.project { Path::new("") } else { project.root() };
+    let progress =
+        Progress::new(&context.ui, workers, counts.total_routes).with_done(counts.tested + counts.failed).below(place);
     let outcome = campaign::run(project, options, &context.clock, &progress.events(), stop).await;
     progress.finish();
     Ok(outcome?)
@@ -95,7 +100,8 @@ pub(crate) fn stopped(ended: &Ended) -> Option<Failure> {
 
 /// The exit code that a finished campaign stands for.
 pub(crate) fn verdict(aggregate: &Aggregate) -> Exit {
-    if aggregate.has_non_minor() || aggregate.totals.failed > 0 { Exit::Found } else { Exit::Ok }
+    let totals = &aggregate.totals;
+    if aggregate.has_non_minor() || totals.failed + totals.report_missing > 0 { Exit::Found } else { Exit::Ok }
 }
 
 fn tell(context: &Context, project: &Project, outcome: &Outcome) -> Result<Exit, Failure> {
@@ -127,6 +133,7 @@ pub(crate) fn document(aggregate: &Aggregate) -> serde_json::Value {
         json!({
             "route": part.route(),
             "status": part.report.status,
+            "error": part.report.error,
             "review": part.review_status.as_str(),
             "bugs": part.review.bugs.iter().map(|bug| json!({
                 "id": bug.id,
@@ -172,7 +179,11 @@ pub(crate) fn text(aggregate: &Aggregate, with_reports: bool) -> String {
     }
     out.push_str(&format!("bugs      {} critical, {} major, {} minor\n", bugs.critical, bugs.major, bugs.minor));
     for part in aggregate.routes.iter().filter(|part| !part.is_clean()) {
-        out.push_str(&format!("  {}  {}, {}\n", part.route(), part.report.status, counted(part.bugs.total(), "bug")));
+        let what = match &part.report.error {
+            Some(why) if part.is_report_missing() => format!("report missing: {why}"),
+            _ => format!("{}, {}", part.report.status, counted(part.bugs.total(), "bug")),
+        };
+        out.push_str(&format!("  {}  {what}\n", part.route()));
     }
     for failed in &aggregate.failed {
         out.push_str(&format!("  {}  not tested: {}\n", failed.route, failed.error));

@@ -55,7 +55,7 @@ fn list(context: &Context) {
 }
 
 fn write(context: &Context, dir: &std::path::Path, chosen: &[&Format]) -> Result<(), Failure> {
-    let mut files: Vec<String> = Vec::new();
+    let mut files = Vec::new();
     create_dir(dir)?;
     for format in chosen {
         let path = dir.join(format.file_name());
@@ -64,6 +64,7 @@ fn write(context: &Context, dir: &std::path::Path, chosen: &[&Format]) -> Result
                 .hinted("name a folder that can be written with --out")
         })?;
         context.ui.out(path.display().to_string());
+        // A name that is not UTF-8 is no JSON text.
         files.push(path.display().to_string());
     }
     context.ui.json(&json!({ "files": files }));

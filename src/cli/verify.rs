@@ -12,7 +12,7 @@ use super::rerun::interrupted;
 use super::signals::stop_on_signal;
 use super::{Context, counted};
 use crate::exit::{Exit, Failure};
-use crate::settings::parse_base_url;
+use crate::settings::parse_address;
 use crate::ui::in_one_line;
 use crate::verify::{BugVerdict, ModelHealer, Verdict, VerifyOptions, VerifyReport, keep_report, proposals_of, verify};
 
@@ -70,9 +70,8 @@ fn repeat(text: &str) -> Result<Repeat, String> {
 
 pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
     let (source, bugs) = args.bugs.find(context)?;
-    let known_bad: Option<Url> = args.known_bad_url.as_deref().map(parse_base_url).transpose().map_err(|error| {
-        Failure::usage("bad_argument", format!("--known-bad-url is no address of an application: {error}"))
-    })?;
+    let known_bad: Option<Url> =
+        args.known_bad_url.as_deref().map(|text| parse_address("--known-bad-url", text)).transpose()?;
     let entered = args.engine.stage(context, &source, args.workers)?;
     let healer = if args.heal.heal {
         Some(Arc::new(ModelHealer::new(args.model.open(&entered.settings.model, HEAL_CALLS)?)))

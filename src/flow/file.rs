@@ -307,6 +307,19 @@ impl Expect {
     }
 }
 
+/// What the library says, without the words of its own programming interface.
+fn plainly(message: &str) -> String {
+    let what = message.rsplit_once(" at line ").map_or(message, |(what, _)| what);
+    if let Some(key) = what.strip_prefix("duplicate mapping key: ") {
+        let key = key.split(", set DuplicateKeyPolicy").next().unwrap_or(key);
+        return format!("the key `{key}` stands twice");
+    }
+    if what.contains("from_str_multiple") {
+        return "the file holds more than one document, expected one flow".to_owned();
+    }
+    message.to_owned()
+}
+
 /// Reads a flow from the text of a file.
 ///
 /// # Errors
@@ -320,7 +333,7 @@ pub fn parse(file: &str, text: &str) -> Result<Flow, FlowError> {
             file: file.to_owned(),
             line,
             column,
-            problem: message.lines().next().unwrap_or_default().to_owned(),
+            problem: plainly(message.lines().next().unwrap_or_default()),
         }
     })?;
     let at = |line: u64, column: u64, problem: String| FlowError::File { file: file.to_owned(), line, column, problem };
@@ -460,5 +473,20 @@ mod tests {
     fn what_an_earlier_step_reads_a_later_one_may_use() {
         let text = "steps:\n  - extract: { total: { role: status } }\n  - expect: { text: \"{{total}}\" }\n";
         assert!(parse("x.yaml", text).is_ok());
+    }
+
+    #[test]
+    fn what_the_yaml_library_says_is_told_without_its_own_names() {
+        for (text, says) in [
+            ("name: x\nname: y\nsteps: []\n", "the key `name` stands twice"),
+            ("steps:\n  - open: /x\n---\nsteps:\n  - open: /y\n", "more than one document"),
+            ("params: { a: 1 }\nsteps:\n  - open: /x\n", "a number in quotes"),
+        ] {
+            let told = problem(text).2;
+            assert!(told.contains(says), "{told}");
+            for word in ["Policy", "from_str", "Options"] {
+                assert!(!told.contains(word), "{told}");
+            }
+        }
     }
 }

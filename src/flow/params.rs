@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 /// A parameter of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "a text, or `default` with `unique`")]
+#[serde(untagged, expecting = "a parameter's value is a text (a number in quotes), or `default` with `unique`")]
 pub enum Param {
     /// Its value; part of the key of a recording.
     Plain(String),

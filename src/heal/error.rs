@@ -71,6 +71,9 @@ impl Explain for HealError {
             Self::Busy(_) => Some("wait for its end".to_owned()),
             Self::File { .. } => Some("name a test file below the working directory".to_owned()),
             Self::Image { .. } => Some("name PNG files".to_owned()),
+            Self::Options(text) if text.starts_with("cannot compare with") => Some(
+                "run it in a git checkout and name a commit that it has, or name two files: before and after".into(),
+            ),
             Self::Stopped | Self::Options(_) => None,
         }
     }

@@ -309,7 +309,10 @@ fn address(name: &ModelName, url: Option<Url>, has_key: bool) -> Result<Url, Llm
         (None, None) => return Err(bad("no address", "this provider has none of its own")),
     };
     // Never with what stands before the host or behind the path: that may be a secret.
-    let shown = url.origin().ascii_serialization();
+    let shown = match url.host() {
+        Some(_) => url.origin().ascii_serialization(),
+        None => format!("`{}:…`", url.scheme()),
+    };
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(bad(&shown, "it is no http or https address"));
     }
@@ -361,5 +364,11 @@ mod tests {
     fn without_configuration_there_is_no_model() {
         let error = Model::open(ModelOptions::default(), Ids::random()).unwrap_err();
         assert!(matches!(error, LlmError::NotConfigured));
+    }
+
+    #[test]
+    fn an_address_without_a_host_is_told_by_its_scheme() {
+        let error = at("javascript:geheim", false).unwrap_err().to_string();
+        assert!(error.contains("javascript:") && !error.contains("geheim") && !error.contains("null"), "{error}");
     }
 }

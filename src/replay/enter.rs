@@ -141,8 +141,10 @@ fn storage_state(root: &Path, settings: &Settings) -> Result<Option<Value>, Ente
     let bad = |reason: String| EnterError::StorageState { path: path.clone(), reason };
     let text = store::read_to_string(&root.join(path)).map_err(|error| bad(error.to_string()))?;
     let value: Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
-    if !value.is_object() {
-        return Err(bad("it is no JSON object".to_owned()));
+    let is_list = |key: &str| value.get(key).is_some_and(Value::is_array);
+    if !is_list("cookies") && !is_list("origins") {
+        let what = "it holds neither a list `cookies` nor a list `origins`, as Playwright's `storageState` writes them";
+        return Err(bad(what.to_owned()));
     }
     Ok(Some(value))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use super::input::{CampaignInput, FailedRoute, ReviewStatus, RouteInput};
+use super::input::{CampaignInput, FailedRoute, REPORT_MISSING, ReviewStatus, RouteInput};
 use super::review::{Level, ReviewedBug, RouteReview, review_with};
 use super::tally::{BugCounts, coverage_of, operations_of};
 use crate::maze::{Coverage, OperationsCount, RouteReport, RouteStatus};
@@ -95,10 +95,19 @@ impl RoutePart {
         &self.review.slug
     }
 
+    /// Tested, but its report cannot be read.
+    #[must_use]
+    pub fn is_report_missing(&self) -> bool {
+        self.report.status.as_str() == REPORT_MISSING
+    }
+
     /// Tested, and nothing is wrong with it.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.bugs.total() == 0 && self.report.status != RouteStatus::Fail && !self.review.no_test_data
+        self.bugs.total() == 0
+            && self.report.status != RouteStatus::Fail
+            && !self.is_report_missing()
+            && !self.review.no_test_data
     }
 }
 
@@ -134,6 +143,8 @@ pub struct Totals {
     pub status_fail: usize,
     /// A status of another vocabulary.
     pub status_other: usize,
+    /// Tested routes whose report cannot be read.
+    pub report_missing: usize,
     /// Tested routes without an issue.
     pub clean: usize,
     /// Reviewed routes.
@@ -262,7 +273,17 @@ impl Aggregate {
                 plural(totals.unconfirmed, "unconfirmed bug")
             ));
         }
-        let empty: Vec<&str> = self.routes.iter().filter(|r| r.review.no_test_data).map(RoutePart::route).collect();
+        let missing: Vec<&str> =
+            self.routes.iter().filter(|route| route.is_report_missing()).map(RoutePart::route).collect();
+        if !missing.is_empty() {
+            advice.push(format!("Put the reports back, or requeue and test again: {}.", some(&missing)));
+        }
+        let empty: Vec<&str> = self
+            .routes
+            .iter()
+            .filter(|r| r.review.no_test_data && !r.is_report_missing())
+            .map(RoutePart::route)
+            .collect();
         if !empty.is_empty() {
             advice.push(format!("Test again, there is no test data: {}.", some(&empty)));
         }
@@ -346,6 +367,7 @@ fn sum(routes: &[RoutePart], groups: &[BugGroup], failed: usize, pending: usize)
             RouteStatus::Pass => totals.status_pass += 1,
             RouteStatus::Partial => totals.status_partial += 1,
             RouteStatus::Fail => totals.status_fail += 1,
+            RouteStatus::Other(_) if route.is_report_missing() => totals.report_missing += 1,
             RouteStatus::Other(_) => totals.status_other += 1,
         }
         match route.review_status {

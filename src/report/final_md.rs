@@ -83,6 +83,9 @@ pub(super) fn figures(campaign: &Aggregate) -> Vec<(&'static str, String)> {
         ("Status partial", t.status_partial.to_string()),
         ("Status fail", t.status_fail.to_string()),
     ];
+    if t.report_missing > 0 {
+        all.push(("Report missing", t.report_missing.to_string()));
+    }
     if t.status_other > 0 {
         all.push(("Status of another vocabulary", t.status_other.to_string()));
     }

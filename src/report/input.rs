@@ -48,6 +48,9 @@ pub struct RouteInput {
     pub review_status: ReviewStatus,
 }
 
+/// Status of a tested route whose report cannot be read: what it found is not known, and is not "no bugs".
+pub const REPORT_MISSING: &str = "report_missing";
+
 /// How far the review of a route is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewStatus {

@@ -9,6 +9,7 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 
 use super::aggregate::{Aggregate, RoutePart};
 use super::error::ReportError;
+use super::input::REPORT_MISSING;
 use super::markdown::{TEXT_LIMIT, one_line};
 use super::review::{Level, ReviewedBug};
 use crate::maze::RouteStatus;
@@ -61,9 +62,9 @@ fn tested(route: &RoutePart) -> TestCase {
         status.set_message(format!("{}: {}{more}", worst.id, one_line(&worst.bug.description, TEXT_LIMIT)));
         status.set_description(severe.iter().map(|bug| describe(bug)).collect::<Vec<_>>().join("\n\n"));
         status
-    } else if route.report.status == RouteStatus::Fail || route.review.no_test_data {
+    } else if route.report.status == RouteStatus::Fail || route.is_report_missing() || route.review.no_test_data {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-        status.set_type("could_not_be_tested");
+        status.set_type(if route.is_report_missing() { REPORT_MISSING } else { "could_not_be_tested" });
         let why = route.report.error.as_deref().or(route.review.notes.first().map(String::as_str));
         status.set_message(one_line(why.unwrap_or("the report says `fail`"), TEXT_LIMIT));
         status

@@ -28,7 +28,7 @@ pub use cases::{Case, CaseEnd, junit_of_cases};
 pub use error::ReportError;
 pub use final_md::final_markdown;
 pub use html::{EMBED_LIMIT_BYTES, final_html};
-pub use input::{CampaignInput, FailedRoute, ReviewStatus, RouteInput};
+pub use input::{CampaignInput, FailedRoute, REPORT_MISSING, ReviewStatus, RouteInput};
 pub use junit::junit;
 pub use review::{BugSource, Level, ReviewedBug, RouteReview, review};
 pub use route_md::bugs_markdown;

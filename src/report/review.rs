@@ -192,13 +192,14 @@ pub(super) fn review_with(
     }
     found.extend(uncited_errors(report).into_iter().map(Found::by_review));
 
-    let no_test_data = has_no_data(report, files);
+    let is_missing = report.status.as_str() == super::input::REPORT_MISSING;
+    let no_test_data = !is_missing && has_no_data(report, files);
     let mut notes = Vec::new();
     if no_test_data {
         notes.push("no test data: the report holds no element and no screenshot; test this route again".to_owned());
     }
     if let Some(error) = &report.error {
-        notes.push(format!("the route could not be tested: {error}"));
+        notes.push(if is_missing { error.clone() } else { format!("the route could not be tested: {error}") });
     }
     if merged > 0 {
         let what = if merged == 1 { "bug was" } else { "bugs were" };

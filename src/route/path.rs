@@ -15,11 +15,14 @@ use super::RouteError;
 #[schemars(transparent)]
 pub struct Route(String);
 
+/// A longer address is refused by every common server.
+const LONGEST: usize = 8192;
+
 impl Route {
     /// Parses a route: a path that begins with `/` and cannot leave the application.
     ///
     /// # Errors
-    /// [`RouteError::NotARoute`] for an empty text, another origin, a backslash, NUL, `.` or `..` segments.
+    /// [`RouteError::NotARoute`] for an empty text, another origin, more than 8192 bytes, a backslash, NUL, `.` or `..` segments.
     ///
     /// ```
     /// use agent_test::route::Route;
@@ -27,6 +30,10 @@ impl Route {
     /// assert!(Route::parse("/../etc").is_err());
     /// ```
     pub fn parse(text: &str) -> Result<Self, RouteError> {
+        if text.len() > LONGEST {
+            let text = text.chars().take(60).chain(['…']).collect();
+            return Err(RouteError::NotARoute { text, reason: "it is longer than 8192 bytes, which no server takes" });
+        }
         // Almost every route is as plain as this.
         if is_plain(text.as_bytes()) {
             return Ok(Self(text.to_owned()));
@@ -237,5 +244,13 @@ mod tests {
         assert_ne!(route("/a?x=1"), route("/a"));
         assert_ne!(route("/#/a"), route("/#/a/"));
         assert_eq!(route("/a/").as_str(), "/a/");
+    }
+
+    #[test]
+    fn an_address_that_no_server_takes_is_no_route() {
+        let long = |bytes: usize| format!("/{}", "a".repeat(bytes - 1));
+        assert!(Route::parse(&long(LONGEST)).is_ok());
+        let error = Route::parse(&long(LONGEST + 1)).unwrap_err().to_string();
+        assert!(error.contains("8192") && error.len() < 200, "{error}");
     }
 }

@@ -30,7 +30,7 @@ pub enum SettingsError {
         expected: &'static str,
     },
     /// A setting holds something that it must not.
-    #[error("the setting `{name}` {reason}")]
+    #[error("{} `{name}` {reason}", if name.starts_with("--") { "the flag" } else { "the setting" })]
     Bad {
         /// Which.
         name: &'static str,
@@ -54,7 +54,14 @@ impl Explain for SettingsError {
                 Some("correct the file; keys are those of the campaign's settings, plus base_url and project".into())
             }
             Self::Variable { .. } => Some("correct or unset the variable".into()),
-            Self::Bad { .. } => None,
+            Self::Bad { name: "base_url", .. } => Some(format!(
+                "write it as http://host:port: with --base-url, in {}, or as base_url in agent-test.toml",
+                crate::env::BASE_URL
+            )),
+            Self::Bad { name, .. } if name.starts_with("--") => Some("write it as http://host:port".into()),
+            Self::Bad { .. } => Some(
+                "correct it where it is set: a flag, a variable, agent-test.toml or the campaign's settings".into(),
+            ),
         }
     }
 

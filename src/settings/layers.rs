@@ -10,6 +10,7 @@ use super::check::misfit;
 use super::{ModelSettings, Overrides, SettingsError};
 use crate::env;
 use crate::store;
+use crate::ui::counted;
 
 /// Name of the configuration file at the project root.
 pub const CONFIG_FILE: &str = "agent-test.toml";
@@ -90,7 +91,9 @@ impl Config {
         let reason = |error: toml::de::Error| {
             let line =
                 error.span().map_or(1, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
-            format!("line {line}: {}", error.message())
+            // The library speaks of its own types.
+            let problem = if error.message().contains("i128") { "the number is too large" } else { error.message() };
+            format!("line {line}: {problem}")
         };
         let table: toml::Table = toml::from_str(text).map_err(reason)?;
         refuse_unknown("setting", &table, KEYS)?;
@@ -98,6 +101,11 @@ impl Config {
             if let Some(toml::Value::Table(table)) = table.get(name) {
                 refuse_unknown(&format!("key in [{name}]"), table, keys)?;
             }
+        }
+        if let Some(toml::Value::Array(sides)) = table.get("viewport")
+            && sides.len() != 2
+        {
+            return Err(format!("`viewport` holds {}, expected width and height", counted(sides.len(), "number")));
         }
         let mut config: Self = toml::from_str(text).map_err(reason)?;
         config.settings = toml::from_str(text).map_err(reason)?;
@@ -191,11 +199,19 @@ pub fn check_waits() -> Result<(), SettingsError> {
 /// # Errors
 /// When it is anything else.
 pub fn parse_base_url(text: &str) -> Result<Url, SettingsError> {
-    let bad = |reason: String| SettingsError::Bad { name: "base_url", reason };
-    let url = Url::parse(text.trim())
-        .map_err(|error| bad(format!("is not a URL ({error}); write it as http://host:port")))?;
+    parse_address("base_url", text)
+}
+
+/// As [`parse_base_url`], for an address that was given under another name, such as a flag.
+///
+/// # Errors
+/// As [`parse_base_url`].
+pub fn parse_address(name: &'static str, text: &str) -> Result<Url, SettingsError> {
+    let text = text.trim();
+    let bad = |reason: String| SettingsError::Bad { name, reason };
+    let url = Url::parse(text).map_err(|error| bad(format!("is {}, which is no URL ({error})", shown(text))))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(bad("is not an http or https address; write it as http://host:port".into()));
+        return Err(bad(format!("is {}, which is no http or https address", shown(text))));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(bad(format!(
@@ -205,6 +221,16 @@ pub fn parse_base_url(text: &str) -> Result<Url, SettingsError> {
         )));
     }
     Ok(url)
+}
+
+/// An address in a message: without what may be a secret in it.
+fn shown(text: &str) -> String {
+    let end = text.find(['?', '#']).unwrap_or(text.len());
+    let (plain, rest) = text.split_at(end);
+    let plain = plain.rsplit_once('@').map_or_else(|| plain.to_owned(), |(_, after)| format!("…@{after}"));
+    let short: String = plain.chars().take(100).collect();
+    let cut = !rest.is_empty() || short.len() < plain.len();
+    format!("`{short}{}`", if cut { "…" } else { "" })
 }
 
 #[cfg(test)]
@@ -268,5 +294,34 @@ mod tests {
     fn a_base_url_with_credentials_is_refused_without_repeating_them() {
         let error = parse_base_url("http://me:geheim@h/").unwrap_err().to_string();
         assert!(!error.contains("geheim"), "{error}");
+        let error = parse_base_url("ftp://me:geheim@h/?token=geheim").unwrap_err().to_string();
+        assert!(!error.contains("geheim"), "{error}");
+    }
+
+    #[test]
+    fn an_address_that_is_none_is_told_with_its_name_its_value_and_where_to_give_another() {
+        use crate::exit::Explain;
+        for text in ["ftp://x/", "nonsense", "javascript:1"] {
+            let error = parse_base_url(text).unwrap_err();
+            assert!(error.to_string().contains("base_url") && error.to_string().contains(text), "{error}");
+            assert!(error.hint().is_some_and(|hint| hint.contains("--base-url")), "{:?}", error.hint());
+            let error = parse_address("--known-bad-url", text).unwrap_err().to_string();
+            assert!(error.contains("--known-bad-url") && !error.contains("base_url"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_viewport_is_two_numbers() {
+        for text in ["viewport = [1280]", "viewport = [1280, 800, 3]"] {
+            let error = Config::from_toml(text).unwrap_err();
+            assert!(error.contains("`viewport`") && error.contains("width and height"), "{error}");
+        }
+        assert!(Config::from_toml("viewport = [1280, 800]").is_ok());
+    }
+
+    #[test]
+    fn a_number_beyond_measure_is_told_in_plain_words() {
+        let error = Config::from_toml("workers = 99999999999999999999").unwrap_err();
+        assert!(error.contains("line 1") && error.contains("too large") && !error.contains("i128"), "{error}");
     }
 }

@@ -12,5 +12,5 @@ mod layers;
 mod types;
 
 pub use error::SettingsError;
-pub use layers::{CONFIG_FILE, Config, SettingsFile, check_waits, parse_base_url, resolve};
+pub use layers::{CONFIG_FILE, Config, SettingsFile, check_waits, parse_address, parse_base_url, resolve};
 pub use types::{Limits, Login, ModelSettings, Overrides, PartialLimits, Settings};

@@ -11,14 +11,17 @@ use super::entry::{Completed, ReviewStatus};
 use super::handin::read_report;
 use super::model::{SCHEMA_VERSION, State};
 use super::project::{Project, REPORTS_DIR};
+use crate::exit::Failure;
 use crate::route::Route;
+use crate::settings::parse_address;
 use crate::store::{self, DigestSet, FileKind, StoreError, table_digest};
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// A stable word: `counters`, `twice`, `report`, `review_status`, `status_word`, `byte_order_mark`,
-    /// `bug_report`, `last_updated`, `slug`, `newer`, `older`, `unreadable`.
+    /// `bug_report`, `last_updated`, `slug`, `newer`, `older`, `own_dir`,
+    /// `base_url`, `unreadable`.
     pub code: &'static str,
     /// The route that it is about.
     pub route: Option<Route>,
@@ -53,7 +56,7 @@ impl Finding {
 fn own_findings(state: &State) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, written, truth) in state.wrong_counters() {
-        let written = written.map_or("absent".to_owned(), |count| count.to_string());
+        let written = written.map_or_else(|| state.meta_text(name), |count| count.to_string());
         findings.push(Finding::new(
             "counters",
             None,
@@ -97,6 +100,13 @@ fn own_findings(state: &State) -> Vec<Finding> {
             "the state begins with a byte-order mark: it is kept".into(),
             None,
         ));
+    }
+    let address = state.base_url();
+    if !address.is_empty()
+        && let Err(error) = parse_address("meta.base_url", &address)
+    {
+        let message = format!("{error}: --base-url or agent-test.toml can name another");
+        findings.push(Finding::new("base_url", None, message, None));
     }
     if let Some(updated) = state.last_updated()
         && state.latest_after(updated).is_some()
@@ -181,6 +191,10 @@ impl Project {
                 )
             })
             .collect();
+        if let Some(error) = store::no_directory(&self.own_dir()) {
+            let message = format!("no history is written, and nothing can be taken back: {}", Failure::from(error));
+            findings.push(Finding::new("own_dir", None, message, None));
+        }
         if state.schema_version() > SCHEMA_VERSION {
             findings.push(Finding::new("newer", None, "a newer program wrote the state".into(), None));
         }

@@ -104,11 +104,11 @@ pub fn parse_lease(text: &str) -> Result<Duration, String> {
         "h" => 3600,
         _ => return Err(format!("`{text}` is not a duration such as 90s, 15m or 1h")),
     };
-    let seconds: u64 = digits
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(factor))
-        .ok_or_else(|| format!("`{text}` is not a duration such as 90s, 15m or 1h"))?;
+    if digits.is_empty() {
+        return Err(format!("`{text}` is not a duration such as 90s, 15m or 1h"));
+    }
+    // Beyond all numbers is beyond a week too.
+    let seconds = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)).unwrap_or(u64::MAX);
     let lease = Duration::from_secs(seconds);
     if lease.is_zero() || lease > LONGEST_LEASE {
         return Err(format!("`{text}` is not between 1 second and 7 days"));
@@ -302,4 +302,19 @@ impl State {
 
 fn leased(doing: &'static str, route: &Route, lease: &Lease) -> StateError {
     StateError::Leased { doing, route: route.clone(), worker: lease.worker.clone(), until: lease.expires_at }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_beyond_all_numbers_is_too_long_and_no_riddle() {
+        for text in ["99999999999999999999999s", "99999999999999999999h", "8000h", "0"] {
+            assert!(parse_lease(text).unwrap_err().contains("between 1 second and 7 days"), "{text}");
+        }
+        for text in ["", "s", "soon", "1d"] {
+            assert!(parse_lease(text).unwrap_err().contains("not a duration"), "{text}");
+        }
+    }
 }

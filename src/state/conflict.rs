@@ -6,6 +6,14 @@ use super::replay::told;
 use super::{Project, StateError};
 use crate::route::Route;
 
+/// What is said when the marks are not those that a merge writes, or not all of them.
+pub(super) const ODD_MARKS: &str = "a merge conflict whose marks are not complete";
+
+/// What the state is said to hold when a merge left its marks.
+pub(super) fn named(text: &str) -> &'static str {
+    if sides(text).is_some() { "an unresolved merge conflict" } else { ODD_MARKS }
+}
+
 /// One side of a conflict.
 struct Side {
     name: String,
@@ -73,7 +81,7 @@ fn read(side: &Side) -> Option<State> {
 pub(super) fn told_sides(text: &str) -> Vec<String> {
     let Some((ours, theirs)) = sides(text) else {
         let marked = text.contains("<<<<<<<") || text.contains(">>>>>>>");
-        let why = "which side of the merge has what: its marks are not as git writes them";
+        let why = "which side of the merge has what cannot be told: its marks are not as git writes them";
         return if marked { vec![why.to_owned()] } else { Vec::new() };
     };
     let line = |side: &Side| match read(side) {

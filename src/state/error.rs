@@ -36,6 +36,14 @@ pub enum StateError {
         /// Where and why.
         problem: String,
     },
+    /// What stands where the state has to be is no file that a state could be in.
+    #[error("cannot read the state `{}`: {problem}", path.display())]
+    NoFile {
+        /// The state file.
+        path: PathBuf,
+        /// What it is instead.
+        problem: String,
+    },
     /// A route stands in more than one place.
     #[error("the state `{}` is ambiguous: {}", path.display(), places.iter().map(|(route, at)| format!("`{route}` stands in {at}")).collect::<Vec<_>>().join("; "))]
     Ambiguous {
@@ -172,6 +180,13 @@ impl Explain for StateError {
             Self::NoState { .. } => {
                 "start one with `agent-test init`, or name the project with --project-dir; if it was lost, `agent-test check --repair --dry-run` shows what can be rebuilt".into()
             }
+            Self::NoFile { .. } => {
+                "move away what stands there, or put the state file in its place; when it is away, `agent-test check --repair --dry-run` shows what can be rebuilt".into()
+            }
+            // Without all marks of a merge, no repair can tell the sides.
+            Self::Broken { problem, .. } if problem.contains(super::conflict::ODD_MARKS) => {
+                "take one side and the marks out of the file by hand at that line, or put the file back from a backup".into()
+            }
             Self::Broken { problem, .. } if problem.contains("merge conflict") => {
                 "resolve the conflict in the file, or see with `agent-test check --repair --dry-run` which side has what and what a repair would take".into()
             }
@@ -214,7 +229,7 @@ impl Explain for StateError {
             Self::Settings(error) => error.code(),
             Self::NoState { .. } => "no_state",
             Self::Broken { problem, .. } if problem.contains("merge conflict") => "merge_conflict",
-            Self::Broken { .. } => "broken_state",
+            Self::Broken { .. } | Self::NoFile { .. } => "broken_state",
             Self::Ambiguous { .. } => "ambiguous_state",
             Self::Newer { .. } => "newer_state",
             Self::Older { .. } => "older_state",

@@ -272,8 +272,11 @@ impl Project {
     /// Every line that can be read, the oldest first.
     ///
     /// # Errors
-    /// When the history is there and cannot be read.
+    /// When the history is there and cannot be read, or something else stands where its directory has to be.
     pub fn history(&self) -> Result<Vec<HistoryLine>, StateError> {
+        if let Some(error) = store::no_directory(&self.own_dir()) {
+            return Err(error.into());
+        }
         let path = self.history_path();
         if store::exists(&path) == store::FileKind::Missing {
             return Ok(Vec::new());

@@ -164,6 +164,9 @@ impl State {
     /// The way of any file: what is wrong with it is found and named.
     pub(super) fn thoroughly(text: &str) -> Result<Self, String> {
         let top = Object::parse(text, 0).map_err(|error| broken(text, &error))?;
+        if let Some(key) = top.doubled() {
+            return Err(format!("the key `{key}` stands twice: which of them counts is not known"));
+        }
         // What is wrong with `meta` is told before what is wrong with an entry.
         meta_of(&top)?;
         let completed = read_list(&top, "completed")?;
@@ -302,6 +305,11 @@ impl State {
                 *written != Some(*truth as u64) && !(*key == "review_failed" && written.is_none() && *truth == 0)
             })
             .collect()
+    }
+
+    /// What `meta` holds under a key, as it stands there; `absent` when it does not.
+    pub(super) fn meta_text(&self, key: &str) -> String {
+        self.meta.get(key).map_or_else(|| "absent".to_owned(), |text| text.chars().take(40).collect())
     }
 
     /// Status words of another writer, with their routes.
@@ -541,7 +549,11 @@ impl Counts {
 
 fn meta_of(top: &Object) -> Result<Object, String> {
     let text = top.get("meta").ok_or("it has no `meta`")?;
-    Object::parse(text, 1).map_err(|_| "`meta` is not an object".to_owned())
+    let meta = Object::parse(text, 1).map_err(|_| "`meta` is not an object".to_owned())?;
+    match meta.doubled() {
+        Some(key) => Err(format!("`meta` has the key `{key}` twice: which of them counts is not known")),
+        None => Ok(meta),
+    }
 }
 
 fn read_list<T: Entry>(top: &Object, key: &str) -> Result<Vec<T>, String> {
@@ -567,7 +579,7 @@ fn broken(text: &str, error: &serde_json::Error) -> String {
         line.starts_with("<<<<<<<") || line.starts_with(">>>>>>>") || line.starts_with("|||||||")
     });
     match conflict {
-        Some(line) => format!("it holds an unresolved merge conflict (line {}, column 1); {error}", line + 1),
+        Some(line) => format!("it holds {} (line {}, column 1); {error}", super::conflict::named(text), line + 1),
         None if error.is_eof() => format!("it ends too early: {error}"),
         None => error.to_string(),
     }

@@ -143,9 +143,13 @@ impl Project {
     /// As [`Project::has_state`], where what cannot be looked at must not pass for missing, nor for there.
     ///
     /// # Errors
-    /// When the system does not let us look.
+    /// When the system does not let us look, or a symbolic link without a target stands there.
     pub(super) fn state_stands(&self) -> Result<bool, StateError> {
-        Ok(store::kind(&self.state_path())? != FileKind::Missing)
+        let path = self.state_path();
+        match store::dangling(&path) {
+            Some(target) => Err(leads_nowhere(path, &target)),
+            None => Ok(store::kind(&path)? != FileKind::Missing),
+        }
     }
 
     /// The digest that the final report on the disk carries.
@@ -215,16 +219,22 @@ impl Project {
     pub(super) fn read_text(&self) -> Result<Option<String>, StateError> {
         let path = self.state_path();
         let broken = |problem: String| Err(StateError::Broken { path: path.clone(), problem });
+        let no_file = |problem: String| Err(StateError::NoFile { path: path.clone(), problem });
         match store::kind(&path)? {
-            FileKind::Missing => return Ok(None),
+            FileKind::Missing => {
+                return match store::dangling(&path) {
+                    Some(target) => Err(leads_nowhere(path, &target)),
+                    None => Ok(None),
+                };
+            }
             FileKind::File => {}
-            FileKind::Directory => return broken("it is a directory".into()),
+            FileKind::Directory => return no_file("it is a directory".into()),
             // Reading it could wait for ever.
-            FileKind::Special => return broken("it is a pipe or a device, not a file".into()),
+            FileKind::Special => return no_file("it is a pipe or a device, not a file".into()),
         }
         let size = store::size(&path);
         if size > LARGEST_STATE {
-            return broken(format!("it is {} MB large, which no state is", size / 1_000_000));
+            return no_file(format!("it is {} MB large, which no state is", size / 1_000_000));
         }
         match store::read_bytes(&path) {
             Ok(bytes) => match String::from_utf8(bytes) {
@@ -335,4 +345,9 @@ impl Project {
         let relative = path.strip_prefix(&self.root).unwrap_or(path);
         relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
     }
+}
+
+fn leads_nowhere(path: PathBuf, target: &Path) -> StateError {
+    let problem = format!("it is a symbolic link to `{}`, which does not exist", target.display());
+    StateError::NoFile { path, problem }
 }

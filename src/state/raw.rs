@@ -1,6 +1,6 @@
 //! JSON that is edited in place: keys keep their order, values that are not touched keep their text.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -33,6 +33,12 @@ impl Object {
 
     pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries.iter().map(|(key, text)| (key.as_str(), text.as_str()))
+    }
+
+    /// A key that stands more than once.
+    pub(super) fn doubled(&self) -> Option<&str> {
+        let mut seen = HashSet::new();
+        self.entries().map(|(key, _)| key).find(|key| !seen.insert(*key))
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -108,7 +108,12 @@ fn from_map(project: &Project, text: &str, mut repair: Repair) -> Result<(State,
     let mut known: HashSet<Route> = routes.iter().cloned().collect();
     routes.extend(reported_routes(project)?.into_iter().filter(|route| known.insert(route.clone())));
     if routes.is_empty() {
-        let problem = format!("there is no copy, no history, no route in {ROUTE_MAP} and no report");
+        let mut problem = format!("there is no copy, no history, no route in {ROUTE_MAP} and no report");
+        // Of a conflict, what can be told is told here too.
+        for line in conflict::told_sides(text) {
+            problem.push_str("; ");
+            problem.push_str(&line);
+        }
         return Err(StateError::NothingToRebuild { path: project.state_path(), problem });
     }
     let config = Config::from_env()?.or(Config::from_file(project.root())?);

@@ -5,10 +5,10 @@ use super::check::{Repair, older};
 use super::entry::{Entry, Pending, ReviewStatus};
 use super::history::Change;
 use super::model::State;
-use super::project::{LARGEST_STATE, Project};
+use super::project::Project;
 use super::{StateError, rebuild, replay};
 use crate::route::Route;
-use crate::store::{self, FileKind};
+use crate::store;
 
 impl Project {
     /// Repairs the state, or only says what it would do. The old file is kept beside it.
@@ -24,8 +24,6 @@ impl Project {
                 Some(age) => self.brought_forward(state, &age)?,
                 None => self.repaired(state)?,
             },
-            // A directory, a pipe or a huge file is nothing of ours to move.
-            Err(error @ StateError::Broken { .. }) if !self.is_plain() => return Err(error),
             Err(StateError::Broken { problem, .. }) => match rebuild::mend(self, &problem) {
                 Some((state, finding, action)) => {
                     let (state, mut repair) = self.repaired(state)?;
@@ -36,6 +34,7 @@ impl Project {
                 None => self.rebuilt(Some(problem))?,
             },
             Err(StateError::NoState { .. }) => self.rebuilt(None)?,
+            // A directory, a pipe, a huge file or a link is nothing of ours to move.
             Err(error) => return Err(error),
         };
         if dry_run || repair.actions.is_empty() {
@@ -55,10 +54,6 @@ impl Project {
         self.write(state, before, now)?;
         repair.done = true;
         Ok(repair)
-    }
-
-    fn is_plain(&self) -> bool {
-        store::exists(&self.state_path()) == FileKind::File && store::size(&self.state_path()) <= LARGEST_STATE
     }
 
     /// A rebuilt state, with what is still wrong with it put right.

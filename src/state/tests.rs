@@ -381,7 +381,7 @@ fn the_quick_way_reads_what_the_thorough_way_reads() {
         include_str!("../../tests/fixtures/state/review-phase.json").to_owned(),
         plain.replace("\": ", "\" :\t"),
         plain.split_whitespace().collect(),
-        plain.replace("/settings/p0", "/s\\u00e4\\/p0").replace("review_pending", "r\\u0065view_complete"),
+        plain.replace("/settings/p0", "/s\\u00e4\\/p0").replace("\"review_pending\",", "\"r\\u0065view_complete\","),
         plain
             .replace("\"summary\":", "\"summary\": 7, \"mine\": {\"a\\u0062\": [1, {}], \"a\": 1, \"a\": 2}, \"was\":"),
     ];

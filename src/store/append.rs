@@ -61,11 +61,11 @@ pub fn append_line(path: &Path, line: &str, torn: bool) -> Result<(), StoreError
         return Err(StoreError::Symlink { path: path.into(), target });
     }
     let fail = |source| StoreError::Write { path: path.into(), source };
-    if exists(path) == FileKind::Special {
-        return Err(fail(io::Error::new(io::ErrorKind::InvalidInput, "it is neither a file nor a directory")));
-    }
     if let Some(parent) = path.parent() {
         super::create_dir(parent)?;
+    }
+    if exists(path) == FileKind::Special {
+        return Err(fail(io::Error::new(io::ErrorKind::InvalidInput, "it is neither a file nor a directory")));
     }
     let mut bytes = Vec::with_capacity(line.len() + 2);
     if torn {

@@ -62,55 +62,94 @@ pub enum StoreError {
 impl StoreError {
     /// The kind of the failure below.
     fn kind(&self) -> Option<io::ErrorKind> {
+        self.source_error().map(io::Error::kind)
+    }
+
+    fn source_error(&self) -> Option<&io::Error> {
         match self {
             Self::Read { source, .. }
             | Self::Write { source, .. }
             | Self::NotDurable { source, .. }
-            | Self::CopyNotDurable { source, .. } => Some(source.kind()),
+            | Self::CopyNotDurable { source, .. } => Some(source),
             Self::Locked { .. } | Self::Symlink { .. } => None,
         }
+    }
+
+    /// Whether symbolic links lead to each other; the library has no stable word for it.
+    fn is_loop(&self) -> bool {
+        self.source_error().and_then(io::Error::raw_os_error) == Some(rustix::io::Errno::LOOP.raw_os_error())
     }
 }
 
 impl Explain for StoreError {
     fn exit(&self) -> Exit {
-        match self {
-            // The caller named a file that is missing, is none, or holds no text.
-            Self::Read { source, .. }
-                if matches!(
-                    source.kind(),
-                    io::ErrorKind::NotFound
-                        | io::ErrorKind::InvalidData
-                        | io::ErrorKind::InvalidInput
-                        | io::ErrorKind::IsADirectory
-                        | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                Exit::Usage
-            }
-            Self::Symlink { .. } => Exit::Usage,
+        use io::ErrorKind as Kind;
+        match (self, self.kind()) {
+            // A link that leads out; what the caller named is missing, is no file, or holds no text.
+            (Self::Symlink { .. }, _)
+            | (
+                Self::Read { .. },
+                Some(
+                    Kind::NotFound
+                    | Kind::InvalidData
+                    | Kind::InvalidInput
+                    | Kind::InvalidFilename
+                    | Kind::IsADirectory
+                    | Kind::NotADirectory
+                    | Kind::FileTooLarge,
+                ),
+            )
+            // Something else stands where the file or directory has to be.
+            | (
+                Self::Write { .. },
+                Some(Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidInput | Kind::InvalidFilename),
+            ) => Exit::Usage,
+            (Self::Read { .. } | Self::Write { .. }, _) if self.is_loop() => Exit::Usage,
             _ => Exit::Engine,
         }
     }
 
     fn hint(&self) -> Option<String> {
-        Some(match (self, self.kind()) {
-            (Self::NotDurable { .. }, _) => "the change is applied; doing it again changes nothing".to_owned(),
-            (Self::CopyNotDurable { .. }, _) => "nothing else was changed; do the same again".to_owned(),
+        use io::ErrorKind as Kind;
+        let text = match (self, self.kind()) {
+            (Self::NotDurable { .. }, _) => "the change is applied; doing it again changes nothing",
+            (Self::CopyNotDurable { .. }, _) => "nothing else was changed; do the same again",
             (Self::Locked { .. }, _) => {
-                format!("wait for the other command to end, or wait longer by setting {}", crate::env::LOCK_TIMEOUT)
+                return Some(format!(
+                    "wait for the other command to end, or wait longer by setting {}",
+                    crate::env::LOCK_TIMEOUT
+                ));
             }
-            (Self::Symlink { .. }, _) => "put a plain file in its place".to_owned(),
-            (_, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)) => {
-                "free some space and do the same again".to_owned()
+            (Self::Symlink { .. }, _) => "put a plain file in its place",
+            _ if self.is_loop() => "the links lead to each other: put a plain file or directory in the link's place",
+            (Self::Read { path, .. }, Some(Kind::NotFound)) if super::dangling(path).is_some() => {
+                "put the link's target back, or a plain file in the link's place"
             }
-            (Self::Write { .. }, Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)) => {
+            (Self::Read { .. }, Some(Kind::NotFound)) => "check the file name",
+            (Self::Read { .. }, Some(Kind::IsADirectory)) => "name a file in it",
+            (Self::Read { .. }, Some(Kind::NotADirectory)) => "a part of the path is a file: check the path",
+            (Self::Read { .. }, Some(Kind::InvalidInput)) => "name a plain file",
+            (Self::Read { .. }, Some(Kind::InvalidData)) => "save the file as UTF-8, or name another one",
+            (Self::Read { .. }, Some(Kind::FileTooLarge)) => "name a smaller file",
+            (Self::Read { .. }, Some(Kind::PermissionDenied)) => "make it readable, then do the same again",
+            (_, Some(Kind::InvalidFilename)) => {
+                "the name is too long or has a letter that no file may have: shorten it"
+            }
+            (_, Some(Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge)) => {
+                "free some space and do the same again"
+            }
+            (Self::Write { .. }, Some(Kind::PermissionDenied | Kind::ReadOnlyFilesystem)) => {
                 "the project is read-only here: make the directory and the file writable, then do the same again"
-                    .to_owned()
             }
-            (Self::Read { .. }, Some(io::ErrorKind::NotFound)) => "check the file name".to_owned(),
+            (Self::Write { .. }, Some(Kind::NotADirectory)) => {
+                "move away what stands there, or name another place; then do the same again"
+            }
+            (Self::Write { .. }, Some(Kind::IsADirectory)) => {
+                "a directory stands where the file has to be: move it away, or name another file"
+            }
             _ => return None,
-        })
+        };
+        Some(text.to_owned())
     }
 
     fn code(&self) -> &'static str {

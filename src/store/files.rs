@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::io;
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
@@ -47,25 +47,83 @@ pub fn kind(path: &Path) -> Result<FileKind, StoreError> {
     }
 }
 
-/// Reads a file.
+/// A file larger than this is not read: it would fill the memory. States, reports, pictures and logs are far below.
+const LARGEST_FILE: u64 = 512 << 20;
+
+/// Reads a file: a plain one, of at most 512 MiB.
 ///
 /// # Errors
-/// [`StoreError::Read`].
+/// [`StoreError::Read`], also when a directory, a device, a pipe or a link that leads nowhere stands there.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
-    std::fs::read(path).map_err(|source| StoreError::Read { path: path.into(), source })
+    read_at_most(path, LARGEST_FILE)
+}
+
+fn read_at_most(path: &Path, largest: u64) -> Result<Vec<u8>, StoreError> {
+    let fail = |source| StoreError::Read { path: path.into(), source };
+    // A pipe or device would hold the reader for ever.
+    match kind(path)? {
+        FileKind::Directory => {
+            return Err(fail(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory, not a file")));
+        }
+        FileKind::Special => {
+            return Err(fail(io::Error::new(io::ErrorKind::InvalidInput, "it is neither a file nor a directory")));
+        }
+        FileKind::Missing | FileKind::File => {}
+    }
+    let read = || {
+        let file = std::fs::File::open(path)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(file.metadata()?.len().min(largest)).unwrap_or_default());
+        file.take(largest.saturating_add(1)).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes: Vec<u8> = again(read).map_err(|error: io::Error| match dangling(path) {
+        Some(target) if error.kind() == io::ErrorKind::NotFound => fail(leads_nowhere(&target)),
+        _ => fail(error),
+    })?;
+    if bytes.len() as u64 > largest {
+        let text = format!("it is larger than {} MB", largest / 1_000_000);
+        return Err(fail(io::Error::new(io::ErrorKind::FileTooLarge, text)));
+    }
+    Ok(bytes)
+}
+
+/// Where a symbolic link that leads to nothing points; none for everything else.
+#[must_use]
+pub fn dangling(path: &Path) -> Option<PathBuf> {
+    (exists(path) == FileKind::Missing).then(|| std::fs::read_link(path).ok())?
+}
+
+fn leads_nowhere(target: &Path) -> io::Error {
+    let text = format!("it is a symbolic link to `{}`, which does not exist", target.display());
+    io::Error::new(io::ErrorKind::NotFound, text)
+}
+
+/// What stands where a directory has to be, and is none; nothing when it is one, or when nothing is there.
+#[must_use]
+pub fn no_directory(path: &Path) -> Option<StoreError> {
+    let fail = |source| Some(StoreError::Write { path: path.into(), source });
+    match kind(path) {
+        Ok(FileKind::Directory) => None,
+        Ok(FileKind::File) => fail(io::Error::new(io::ErrorKind::NotADirectory, "it is a file, not a directory")),
+        Ok(FileKind::Special) => {
+            fail(io::Error::new(io::ErrorKind::NotADirectory, "it is a device or a pipe, not a directory"))
+        }
+        Ok(FileKind::Missing) => dangling(path)
+            .and_then(|target| fail(io::Error::new(io::ErrorKind::NotADirectory, leads_nowhere(&target).to_string()))),
+        Err(StoreError::Read { source, .. }) => fail(source),
+        Err(error) => Some(error),
+    }
 }
 
 /// Reads a text file.
 ///
 /// # Errors
-/// [`StoreError::Read`], also when it is not UTF-8.
+/// As [`read_bytes`], also when it is not UTF-8.
 pub fn read_to_string(path: &Path) -> Result<String, StoreError> {
-    // A pipe or device would hold the reader for ever.
-    if matches!(kind(path), Ok(FileKind::Special)) {
-        let source = io::Error::new(io::ErrorKind::InvalidInput, "it is neither a file nor a directory");
-        return Err(StoreError::Read { path: path.into(), source });
-    }
-    std::fs::read_to_string(path).map_err(|source| StoreError::Read { path: path.into(), source })
+    String::from_utf8(read_bytes(path)?).map_err(|error| {
+        let text = format!("it is not UTF-8 text (byte {})", error.utf8_error().valid_up_to() + 1);
+        StoreError::Read { path: path.into(), source: io::Error::new(io::ErrorKind::InvalidData, text) }
+    })
 }
 
 /// Reads a text file that may be missing.
@@ -151,8 +209,15 @@ pub fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
 pub fn create_dir(path: &Path) -> Result<(), StoreError> {
     match again(|| std::fs::create_dir_all(path)) {
         // The library looks only once whether what stands there is a directory, and is interrupted too.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && kind(path)? == FileKind::Directory => Ok(()),
-        done => done.map_err(|source| StoreError::Write { path: path.into(), source }),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && exists(path) == FileKind::Directory => Ok(()),
+        // The first on the way that is no directory is what has to be moved.
+        Err(source) => Err(path
+            .ancestors()
+            .filter(|part| !part.as_os_str().is_empty())
+            .filter_map(no_directory)
+            .last()
+            .unwrap_or(StoreError::Write { path: path.into(), source })),
+        Ok(()) => Ok(()),
     }
 }
 
@@ -229,5 +294,66 @@ pub fn remove_file(path: &Path) -> Result<(), StoreError> {
     match again(|| std::fs::remove_file(path)) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(StoreError::Write { path: path.into(), source }),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::{Exit, Explain, Failure};
+
+    #[track_caller]
+    fn refused(error: StoreError, says: &str) {
+        assert_eq!((error.exit(), error.hint().is_some()), (Exit::Usage, true), "{error}");
+        let text = Failure::from(error).message;
+        assert!(text.contains(says), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_readable_file_is_refused_with_what_it_is_and_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("latin"), [b'a', 0xe9]).unwrap();
+        std::os::unix::fs::symlink("loop", at("loop")).unwrap();
+        std::os::unix::fs::symlink("gone", at("dangling")).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        for (name, says) in [
+            ("missing", "No such file"),
+            ("latin/below", "latin/below"),
+            ("", "it is a directory, not a file"),
+            ("latin", "it is not UTF-8 text (byte 2)"),
+            ("loop", "symbolic link"),
+            ("dangling", "it is a symbolic link to `gone`, which does not exist"),
+            ("pipe", "it is neither a file nor a directory"),
+        ] {
+            refused(read_to_string(&at(name)).unwrap_err(), says);
+        }
+        refused(read_bytes(Path::new("/dev/zero")).unwrap_err(), "neither a file nor a directory");
+    }
+
+    #[test]
+    fn a_file_beyond_the_limit_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        std::fs::write(&path, "1234").unwrap();
+        assert_eq!(read_at_most(&path, 4).unwrap(), b"1234");
+        refused(read_at_most(&path, 3).unwrap_err(), "it is larger than");
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_made_names_what_stands_in_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("file"), "").unwrap();
+        std::os::unix::fs::symlink("gone", at("dangling")).unwrap();
+        std::os::unix::fs::symlink("loop", at("loop")).unwrap();
+        for (name, says) in [
+            ("file", "file`, what stood there is unchanged: it is a file, not a directory"),
+            ("file/below/it", "file`, what stood there is unchanged: it is a file, not a directory"),
+            ("dangling", "it is a symbolic link to `gone`, which does not exist"),
+            ("loop", "symbolic link"),
+        ] {
+            refused(create_dir(&at(name)).unwrap_err(), says);
+        }
     }
 }

@@ -9,6 +9,8 @@
 //!   ([`StoreError::NotDurable`]). Its own temporary directory would cost a second sync, and tell nothing of the moment.
 //! * A call that a signal interrupts is made again.
 //! * Mode and owner of a file that is replaced are kept. A symlink that leads out of its directory is not followed.
+//! * What is no plain file is not read: a directory, a pipe, a device, a link that leads nowhere or round, a file beyond all
+//!   measure; and the error says which it is.
 //! * The lock is the kernel's, on a file that is never deleted: a dead process leaves nothing locked.
 //! * Litter of a killed writer is swept only under the lock, or when it is old.
 
@@ -32,8 +34,8 @@ pub use digest::{DigestSet, quick_digest, sha256_hex, table_digest};
 pub use error::StoreError;
 pub use evidence::{fresh_evidence_dir, remove_tree, replace_evidence, write_evidence};
 pub use files::{
-    FileKind, Listing, copy_into, create_dir, exists, file_names, free_name, kind, modified, names_below, read_bytes,
-    read_to_string, read_to_string_if_exists, remove_empty_dir, remove_file, write_dated,
+    FileKind, Listing, copy_into, create_dir, dangling, exists, file_names, free_name, kind, modified, names_below,
+    no_directory, read_bytes, read_to_string, read_to_string_if_exists, remove_empty_dir, remove_file, write_dated,
 };
 pub use ids::Ids;
 pub use lock::{DEFAULT_LOCK_TIMEOUT, FileLock, lock_timeout};

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 use url::Url;
 
 use super::error::VerifyError;
@@ -17,7 +18,7 @@ use crate::event::{EventKind, Events};
 use crate::maze::{Bug, FireRate, Severity};
 use crate::replay::{Ask, End, Healer, Outcome, Stage, Witness, bug_at, is_explained, outcome, witness_healing};
 use crate::store::Clock;
-use crate::trace::{Flow, RunFile, RunSettings, StepStatus, TraceStep};
+use crate::trace::{Flow, Locator, RunFile, RunSettings, StepStatus, TraceStep};
 
 /// A run that was played again.
 #[derive(Clone, Debug)]
@@ -29,13 +30,45 @@ pub struct Rerun {
     /// Steps whose target was not found, or that could not be done.
     pub missed: usize,
     /// Steps that ended otherwise than in the recording.
-    pub differing: usize,
+    pub differing: Vec<Differing>,
     /// Bugs of the run that did not fire: where, and what came of them.
     pub silent: Vec<(String, Outcome)>,
     /// Targets that were found anew.
     pub proposals: Vec<Proposal>,
     /// Flows of a plan that ended early: which, and why.
     pub stopped: Vec<(String, String)>,
+}
+
+/// A step that ended otherwise than in the recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Differing {
+    /// Title of its flow.
+    pub flow: String,
+    /// Its index in the flow.
+    pub step: u32,
+    /// What it does, for people: `click button "Save"`.
+    pub what: String,
+    /// How it ended in the recording.
+    pub was: StepStatus,
+    /// How it ended now.
+    pub now: StepStatus,
+    /// What failed, now or in the recording.
+    pub error: Option<String>,
+}
+
+impl Differing {
+    fn of(flow: &Flow, recorded: &TraceStep, now: &TraceStep) -> Self {
+        let target =
+            recorded.locator.as_ref().map_or_else(|| recorded.value.clone().unwrap_or_default(), Locator::describe);
+        Self {
+            flow: flow.title.clone(),
+            step: recorded.index,
+            what: format!("{} {target}", recorded.tool).trim_end().to_owned(),
+            was: recorded.status.clone(),
+            now: now.status.clone(),
+            error: now.error.clone().or_else(|| recorded.error.clone()),
+        }
+    }
 }
 
 /// Plays every flow of a run again. With a healer, a target that is missing is asked for.
@@ -124,7 +157,15 @@ pub async fn rerun(
 
 impl Rerun {
     pub(super) fn begin(run: RunFile) -> Self {
-        Self { run, played: 0, missed: 0, differing: 0, silent: Vec::new(), proposals: Vec::new(), stopped: Vec::new() }
+        Self {
+            run,
+            played: 0,
+            missed: 0,
+            differing: Vec::new(),
+            silent: Vec::new(),
+            proposals: Vec::new(),
+            stopped: Vec::new(),
+        }
     }
 
     /// The new run without what was found up to now.
@@ -166,7 +207,9 @@ impl Rerun {
             let Some(now) = outcomes.get(&step.index) else { continue };
             self.played += usize::from(now.status != StepStatus::NotAttempted);
             self.missed += usize::from(now.error.as_deref().is_some_and(|error| error.contains("locator_mismatch")));
-            self.differing += usize::from(now.status != step.status);
+            if now.status != step.status {
+                self.differing.push(Differing::of(flow, step, now));
+            }
         }
     }
 }
@@ -221,5 +264,35 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(ways(&flow), [vec![0, 1, 2], vec![0, 3]]);
+    }
+
+    #[test]
+    fn a_step_that_ended_otherwise_is_told_with_both_ends_and_why() {
+        let trace = |status: &str, error: Option<&str>| {
+            serde_json::json!([{
+                "index": 3, "tool": "click", "startedAt": "2026-05-02T10:15:00Z", "status": status, "error": error,
+                "locator": { "role": "button", "name": "Save" }
+            }])
+        };
+        let flow = |trace| -> Flow {
+            serde_json::from_value(serde_json::json!({ "id": "a", "title": "/a", "trace": trace })).unwrap()
+        };
+        let (was, now) = (flow(trace("passed", None)), flow(trace("failed", Some("no answer"))));
+        let run: RunFile =
+            crate::verify::runs::parse_run(r#"{"flows":[{"trace":[]}]}"#, "2026-05-02T10-15-00Z").unwrap();
+        let mut rerun = Rerun::begin(run);
+        rerun.count(&was, &now.trace.iter().map(|step| (step.index, step.clone())).collect());
+        rerun.count(&was, &was.trace.iter().map(|step| (step.index, step.clone())).collect());
+        assert_eq!(
+            rerun.differing,
+            [Differing {
+                flow: "/a".to_owned(),
+                step: 3,
+                what: "click button \"Save\"".to_owned(),
+                was: StepStatus::Passed,
+                now: StepStatus::Failed,
+                error: Some("no answer".to_owned()),
+            }]
+        );
     }
 }

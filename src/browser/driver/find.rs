@@ -126,9 +126,11 @@ impl fmt::Display for Version {
 }
 
 impl Version {
-    /// The first dotted number in a line such as `Chromium 156.0.8078.114 built on Debian`.
+    /// The first dotted number in a line such as `Chromium 156.0.8078.114 built on Debian`. What another program prints
+    /// (`false (GNU coreutils) 9.1`) is no version of a browser.
     fn parse(text: &str) -> Option<Self> {
-        text.split_whitespace().find_map(|word| {
+        let line = text.lines().find(|line| line.to_lowercase().contains("chrom"))?;
+        line.split_whitespace().find_map(|word| {
             let (major, rest) = word.split_once('.')?;
             let dotted = !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit() || c == '.');
             dotted.then(|| major.parse().ok())?.map(|major| Self { full: word.to_owned(), major })
@@ -163,7 +165,9 @@ mod tests {
         assert_eq!(of("Chromium 156.0.8078.114 built on Debian GNU/Linux 12"), Some(("156.0.8078.114".into(), 156)));
         assert_eq!(of("ChromeDriver 155.0.1 (ea19f97-refs/branch-heads/1@{#5})"), Some(("155.0.1".into(), 155)));
         assert_eq!(of("Google Chrome 99.1.2.3 \n"), Some(("99.1.2.3".into(), 99)));
-        assert_eq!(of("no version. here"), None);
+        assert_eq!(of("Chromium: no version. here"), None);
+        assert_eq!(of("note 1.2\nChromium 156.0.1"), Some(("156.0.1".into(), 156)));
+        assert_eq!(of("false (GNU coreutils) 9.1\nCopyright"), None, "the version of another program");
     }
 
     #[test]
