@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
@@ -280,6 +280,23 @@ impl Evidence {
     /// Waits for the next change of the record.
     pub async fn changed(&self) {
         self.changed.notified().await;
+    }
+
+    /// Asks again with everything that comes, and every tenth of a second, until there is an answer or the deadline. Nothing
+    /// that comes between a question and the wait is missed.
+    pub async fn until<T>(&self, deadline: Instant, mut answer: impl FnMut() -> Option<T>) -> Option<T> {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if let Some(found) = answer() {
+                return Some(found);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let _ = tokio::time::timeout(left.min(Duration::from_millis(100)), changed).await;
+        }
     }
 }
 

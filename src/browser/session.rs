@@ -187,7 +187,7 @@ impl Session {
         let script =
             format!("window[Symbol.for('agent-test')]?.look ? window[Symbol.for('agent-test')].{call} : 'no hook'");
         let deadline = Instant::now() + patience;
-        let mut hooked = false;
+        let (mut hooked, mut gone) = (false, 0);
         loop {
             match self.evaluate_in(page, &script, patience).await {
                 Ok(Value::String(text)) if text == "no hook" && !hooked => {
@@ -195,9 +195,13 @@ impl Session {
                     let _ = self.evaluate_in(page, &format!("{PAGE_SCRIPT}\n0"), patience).await;
                 }
                 Ok(value) => return parsed(value),
-                // A navigation took the document away in the middle: ask the next one.
+                // A navigation took the document away in the middle: ask the next one, which mostly is there already.
                 Err(SessionError::Cdp(error)) if error.is_page_gone() && Instant::now() < deadline => {
-                    let _ = tokio::time::timeout(Duration::from_millis(50), self.shared.evidence.changed()).await;
+                    gone += 1;
+                    if gone > 1 {
+                        let wait = Duration::from_millis(50);
+                        let _ = tokio::time::timeout(wait, self.shared.evidence.changed()).await;
+                    }
                 }
                 Err(error) => return Err(error),
             }

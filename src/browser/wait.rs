@@ -66,15 +66,12 @@ impl Session {
                 return Ok(still);
             }
             // A request is under way: what it brings changes the screen.
-            while self.shared.evidence.in_flight(since, u128::from(cap_ms)) > 0 {
-                let left = cap.saturating_sub(began.elapsed());
-                if left.is_zero() {
-                    tracing::debug!(requests = ?self.shared.evidence.under_way(since), "never still");
-                    self.shared.evidence.give_up(since);
-                    return Ok(Still { still: false, reason: Some("request".to_owned()), ..still });
-                }
-                let _ =
-                    tokio::time::timeout(left.min(Duration::from_millis(250)), self.shared.evidence.changed()).await;
+            let evidence = &self.shared.evidence;
+            let done = || (evidence.in_flight(since, u128::from(cap_ms)) == 0).then_some(());
+            if evidence.until(began + cap, done).await.is_none() {
+                tracing::debug!(requests = ?evidence.under_way(since), "never still");
+                evidence.give_up(since);
+                return Ok(Still { still: false, reason: Some("request".to_owned()), ..still });
             }
         }
     }
@@ -117,18 +114,10 @@ impl Session {
     }
 
     async fn committed(&self, mark: Mark, within: Duration) {
-        let deadline = Instant::now() + within;
-        while Instant::now() < deadline {
-            let since = self.shared.evidence.since(mark);
-            if since
-                .notes
-                .iter()
-                .any(|note| matches!(note, Note::Committed { .. } | Note::Download { .. } | Note::Crashed | Note::Lost))
-            {
-                return;
-            }
-            let _ = tokio::time::timeout(Duration::from_millis(100), self.shared.evidence.changed()).await;
-        }
+        let evidence = &self.shared.evidence;
+        let ends =
+            |note: &Note| matches!(note, Note::Committed { .. } | Note::Download { .. } | Note::Crashed | Note::Lost);
+        evidence.until(Instant::now() + within, || evidence.since(mark).notes.iter().any(ends).then_some(())).await;
     }
 
     /// Goes back in history, if there is anything; gives back how the screen became still, or nothing.
@@ -147,14 +136,10 @@ impl Session {
         note("back", || previous["url"].clone());
         let mark = self.shared.evidence.mark();
         self.page_call("Page.navigateToHistoryEntry", json!({ "entryId": previous["id"] })).await?;
+        let evidence = &self.shared.evidence;
+        let came = |note: &Note| matches!(note, Note::Committed { .. } | Note::Moved { .. });
         let deadline = Instant::now() + Duration::from_millis(cap_ms);
-        while Instant::now() < deadline {
-            let since = self.shared.evidence.since(mark);
-            if since.notes.iter().any(|note| matches!(note, Note::Committed { .. } | Note::Moved { .. })) {
-                break;
-            }
-            let _ = tokio::time::timeout(Duration::from_millis(100), self.shared.evidence.changed()).await;
-        }
+        evidence.until(deadline, || evidence.since(mark).notes.iter().any(came).then_some(())).await;
         Ok(Some(self.still(mark, cap_ms).await?))
     }
 }
