@@ -332,10 +332,10 @@ impl Aggregate {
 
 fn group(routes: &[RoutePart]) -> Vec<BugGroup> {
     let mut groups: Vec<BugGroup> = Vec::new();
-    let mut by_key: BTreeMap<(Level, &str, &str), usize> = BTreeMap::new();
+    let mut by_key: BTreeMap<(Level, &str, String), usize> = BTreeMap::new();
     for (r, route) in routes.iter().enumerate() {
         for (b, bug) in route.review.bugs.iter().enumerate() {
-            let known = bug.fingerprint().and_then(|(kind, value)| {
+            let known = bug.group().and_then(|(kind, value)| {
                 let next = groups.len();
                 let at = *by_key.entry((bug.level, kind, value)).or_insert(next);
                 groups.get_mut(at)

@@ -95,7 +95,15 @@ pub struct ReviewedBug {
 }
 
 impl ReviewedBug {
-    /// The key by which equal bugs of many routes are one group; `None` when nothing but its text is known.
+    /// The key by which equal bugs of many routes are one group: one cause is one bug, wherever it shows.
+    #[must_use]
+    pub fn group(&self) -> Option<(&'static str, String)> {
+        let cause = self.bug.fingerprint_parts.as_ref().and_then(crate::trace::FingerprintParts::cause);
+        let known = || self.fingerprint().map(|(kind, value)| (kind, value.to_owned()));
+        cause.map(|cause| ("cause", cause)).or_else(known)
+    }
+
+    /// The finest key that is known of it; `None` when nothing but its text is.
     #[must_use]
     pub fn fingerprint(&self) -> Option<(&'static str, &str)> {
         let found =

@@ -71,6 +71,32 @@ fn bugs_with_the_same_screenshot_and_description_are_one() {
 }
 
 #[test]
+fn one_cause_on_fifty_routes_is_one_bug_with_fifty_places() {
+    let bug = |route: &str| {
+        let parts = crate::trace::FingerprintParts {
+            version: 2,
+            category: "network".to_owned(),
+            location: route.to_owned(),
+            role: "button".to_owned(),
+            name: "Search".to_owned(),
+            signal: "http-5xx".to_owned(),
+            detail: "GET /api/search 500".to_owned(),
+        };
+        json!({ "severity": "major", "description": "Search fails", "location": format!("{route} > Search"),
+            "fingerprintV2": parts.v2(), "fingerprintV3": parts.v3(), "fingerprintParts": parts })
+    };
+    let routes = (0..50).map(|n| format!("/page{n}")).map(|path| {
+        let value = json!({ "route": path, "tested_at": fixture::at(), "status": "partial", "action_tree": {},
+            "bugs": [bug(&path)] });
+        fixture::route(report(value))
+    });
+    let aggregate = Aggregate::new(fixture::campaign(routes.collect()));
+    assert_eq!((aggregate.totals.bugs.major, aggregate.totals.distinct.major), (50, 1));
+    let text = final_markdown(&aggregate);
+    assert!(text.contains("50 equal bugs on 50 routes") && text.contains("on /page49"), "{text}");
+}
+
+#[test]
 fn an_error_that_no_bug_speaks_of_is_found_by_the_review() {
     let tree = json!({ "toolbar": [
         { "label": "Save", "type": "button", "action_result": "error", "children": [] },

@@ -50,6 +50,15 @@ impl FingerprintParts {
     }
 }
 
+impl FingerprintParts {
+    /// The key of a failing endpoint or an exception wherever it shows: the same cause on many pages, behind many controls.
+    /// None where only the place tells bugs apart.
+    #[must_use]
+    pub fn cause(&self) -> Option<String> {
+        (!self.detail.is_empty()).then(|| hash(&[&self.category, &self.signal, &self.detail]))
+    }
+}
+
 /// The legacy key: action text, tool and a small error code.
 #[must_use]
 pub fn legacy(action: &str, tool: &str, error_code: &str) -> String {
