@@ -30,7 +30,8 @@ pub struct RunSource {
     pub passed_over: Vec<String>,
 }
 
-/// Finds a run: nothing is the latest of the project (runs of flows that met no bug aside); else an id, a run file, or a directory of runs.
+/// Finds a run: nothing is the latest of the project (runs of flows that met no bug aside); else an id, a run file, or a
+/// directory of runs.
 ///
 /// # Errors
 /// [`VerifyError::NoRun`], [`VerifyError::Unreadable`], [`VerifyError::Newer`].
