@@ -1,7 +1,9 @@
 // How fast the explorer is: the same sequence of actions with a screenshot each, played by a Playwright script as somebody
 // would write it by hand, in turn in the same run. The sequence is the explorer's own journal: every press, key, scroll,
 // step back and navigation, the ways back and the second tries included. The script awaits what each of them brought
-// (the address, what appeared, what went, the text) by Playwright's own waiting, and takes the same screenshots.
+// (the address, what appeared, what went, the text, a dialog) by Playwright's own waiting, then that what moves has come to
+// rest (finite animations, effects of jQuery), as the explorer does, and takes the same screenshots. What it would take
+// without that rest, with pictures in the midst of a movement, is a column of its own.
 //
 //   node speed.mjs [APP...]        the last line is `explore: ratio R (goal 1.25)`
 //
@@ -43,6 +45,7 @@ export function steps(journal) {
       pending = null;
       continue;
     }
+    if (op === 'dialog') { if (current) current.dialogs = (current.dialogs ?? 0) + 1; continue; }
     if (op === 'looked' || op === 'session') { if (op === 'session') begin({ do: 'session' }, t); continue; }
     if (op === 'target') {
       pending = { ...what, element: known.get(`${doc}#${what.uid}`) };
@@ -97,6 +100,12 @@ function result(step) {
   return null;
 }
 
+/** Whether nothing moves any more; runs in the page. */
+const rests = () => (window.jQuery?.timers?.length ?? 0) === 0 && document.getAnimations().every((animation) => {
+  const end = animation.effect?.getComputedTiming().endTime;
+  return animation.playState !== 'running' || !(end < 5000);
+});
+
 const quiet = `(() => {
   // No request that changes data, as in the exploration; the login may.
   if (/login/.test(location.pathname)) return;
@@ -109,7 +118,7 @@ const quiet = `(() => {
 })();`;
 
 /** Plays steps as a script would; milliseconds for each, none where it could not be played. */
-export async function play(browser, list, app, shots) {
+export async function play(browser, list, app, shots, rest = true) {
   const login = APPS[app].login;
   const times = new Array(list.length).fill(null);
   const why = [];
@@ -136,12 +145,15 @@ export async function play(browser, list, app, shots) {
   };
   for (const [index, step] of list.entries()) {
     const began = performance.now();
+    const dialog = step.dialogs ? page.waitForEvent('dialog', { timeout: PATIENCE }) : null;
+    dialog?.catch(() => {});
     try {
       if (step.do === 'session') {
         context = await browser.newContext({ viewport: VIEW });
         await context.addInitScript(quiet);
         page = await context.newPage();
         page.setDefaultTimeout(PATIENCE);
+        page.on('dialog', (one) => one.dismiss().catch(() => {}));
         kept = null;
       } else if (step.do === 'goto') {
         await page.goto(step.url, { timeout: 10000 });
@@ -188,6 +200,8 @@ export async function play(browser, list, app, shots) {
         popup = null;
       } else if (step.do === 'end') await context.close();
       else continue;
+      await dialog;
+      if (rest && ['goto', 'back', 'key', 'mouse', 'target'].includes(step.do)) await page.waitForFunction(rests, null, { timeout: PATIENCE, polling: 16 });
       times[index] = performance.now() - began;
     } catch (error) {
       why.push(`${step.do} ${step.action ?? ''} ${step.element?.css ?? step.url ?? ''}: ${String(error).split('\n')[0]}`);
@@ -205,11 +219,12 @@ async function main() {
   const ratios = [];
   for (const name of names) {
     const app = await serve(name);
-    const total = { ours: 0, theirs: 0, strictOurs: 0, strictTheirs: 0, acts: 0, shots: 0, missed: 0, steps: 0, again: 0, wall: 0 };
+    const total = { ours: 0, theirs: 0, strictOurs: 0, strictTheirs: 0, acts: 0, shots: 0, missed: 0, steps: 0, again: 0, wall: 0, hasty: 0, oursHasty: 0 };
     for (const route of APPS[name].routes.slice(0, ROUTES)) {
       const { sessions, answer } = await explore(name, app.base, [route], { actions: ACTIONS });
       const list = steps(sessions[0]);
       const { times, why } = await play(browser, list, name, shots);
+      const { times: hasty } = await play(browser, list, name, shots, false);
       if (process.env.VERBOSE) for (const line of why) console.error(`${name}${route}: ${line}`);
       for (const [index, step] of list.entries()) {
         total.wall += step.ours;
@@ -219,6 +234,7 @@ async function main() {
         // An attempt that reached nothing is ours alone.
         if (step.do === 'session' || step.do === 'end') continue;
         if (step.do === 'miss') { total.ours += step.ours; continue; }
+        if (hasty[index] !== null) { total.oursHasty += step.ours; total.hasty += hasty[index]; }
         total.steps += 1;
         if (times[index] === null) { total.missed += 1; continue; }
         total.ours += step.ours;
@@ -233,12 +249,12 @@ async function main() {
     ratios.push(ratio);
     const rate = (ms, acts) => (acts / ms * 60000).toFixed(0);
     rows.push([name, total.acts, total.shots, total.steps, total.missed, (total.ours / 1000).toFixed(1), (total.theirs / 1000).toFixed(1), ratio.toFixed(2),
-      (total.ours / (total.theirs + total.strictTheirs)).toFixed(2), rate(total.wall, total.acts), rate(total.theirs + 2000 * total.acts, total.acts)]);
+      (total.ours / (total.theirs + total.strictTheirs)).toFixed(2), (total.oursHasty / total.hasty).toFixed(2), rate(total.wall, total.acts), rate(total.theirs + 2000 * total.acts, total.acts)]);
   }
   await browser.close();
   rmSync(shots, { recursive: true, force: true });
-  table(['application', 'acts', 'shots', 'steps', 'not played', 'ours s', 'Playwright s', 'ratio', 'no 2nd tries', 'acts/min', '2 s waits'], rows);
-  console.log('ratio: all that the explorer did, beside the script; no 2nd tries: the script does not press twice what stays silent.');
+  table(['application', 'acts', 'shots', 'steps', 'not played', 'ours s', 'Playwright s', 'ratio', 'no 2nd tries', 'no rest', 'acts/min', '2 s waits'], rows);
+  console.log('ratio: all that the explorer did, beside the script; no 2nd tries: the script does not press twice what stays silent; no rest: it does not wait until what moves has come to rest.');
   console.log('acts/min: presses of the explorer in a minute; 2 s waits: the script, with a fixed wait of 2 s after each press');
   console.log(`explore: ratio ${(sum(ratios) / ratios.length).toFixed(2)} (goal ${GOAL})`);
 }

@@ -317,6 +317,7 @@ fn dialog(shared: &Shared, session: Option<&str>, params: &Value) {
     let kind = text(params, "/type");
     // An alert has only one answer; leaving a page is ours to decide; a question is answered with Cancel.
     let accept = matches!(kind.as_str(), "alert" | "beforeunload") || shared.policy.safe_to_mutate;
+    super::journal::note("dialog", || json!(kind));
     shared.cdp.send(session, "Page.handleJavaScriptDialog", json!({ "accept": accept }));
     shared.evidence.note(Note::Dialog { kind, text: first_line(&text(params, "/message")), accepted: accept });
 }

@@ -345,6 +345,8 @@ pub struct Still {
     pub reason: Option<String>,
     /// How long it took, in milliseconds.
     pub ms: f64,
+    /// How long each reason held it up, in milliseconds; `quiet` is the wait that nothing comes any more.
+    pub held: std::collections::BTreeMap<String, f64>,
     /// Timers of the load that did nothing, by delay and code.
     pub idle: Vec<String>,
     /// Timers of the load that did something.

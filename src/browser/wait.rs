@@ -58,7 +58,7 @@ impl Session {
             };
             self.learn(&still);
             still.ms = began.elapsed().as_secs_f64() * 1000.0;
-            tracing::debug!(ms = still.ms, still = still.still, reason = ?still.reason, in_flight = self.shared.evidence.in_flight(since, u128::from(cap_ms)), "still");
+            tracing::debug!(ms = still.ms, still = still.still, reason = ?still.reason, held = ?still.held, in_flight = self.shared.evidence.in_flight(since, u128::from(cap_ms)), "still");
             if !still.still {
                 return Ok(still);
             }

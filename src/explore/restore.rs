@@ -115,6 +115,7 @@ impl Walker<'_> {
 
     /// Opens the route again and plays the way to the level. Gives back whether the way could be played.
     pub(super) async fn replay(&mut self, level: &Level) -> Result<bool, SessionError> {
+        self.note_code_if_due().await;
         if let Some(kept) = self.storage.clone() {
             // An open page may be of another origin or hang; the replay itself tells.
             let _ = self.session.put_storage_back(&kept).await;

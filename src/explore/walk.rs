@@ -74,6 +74,8 @@ pub(super) struct Walker<'a> {
     pub(super) coverage: Coverage,
     /// The application's code that ran so far.
     pub(super) code: CodeUse,
+    /// Something was done since it was noted.
+    pub(super) code_due: bool,
     pub(super) operations: OperationsCount,
     pub(super) limits: Vec<String>,
     /// Screenshots that belong to no node.
@@ -132,6 +134,7 @@ impl<'a> Walker<'a> {
             look,
             coverage: Coverage::default(),
             code: CodeUse::default(),
+            code_due: false,
             operations: OperationsCount::default(),
             limits: Vec::new(),
             extra_shots: Vec::new(),
@@ -353,8 +356,17 @@ impl<'a> Walker<'a> {
     /// Notes which code ran, before its page may be left for good.
     pub(super) async fn note_code(&mut self, shown: &str) {
         let on_page = self.page == page_key(shown);
+        self.code_due = false;
         if let Ok(ran) = self.session.code_that_ran().await {
             self.code.add(ran, on_page);
+        }
+    }
+
+    /// Notes which code ran if anything was done since it was last noted: asking takes as long as a look.
+    pub(super) async fn note_code_if_due(&mut self) {
+        if self.code_due {
+            let shown = self.look.url.clone();
+            self.note_code(&shown).await;
         }
     }
 
@@ -410,11 +422,12 @@ impl<'a> Walker<'a> {
             node.screenshot = self.shoot(&shot_name(level.section, &labels, "-disabled")).await;
             return Ok(Visit::Done(Box::new(node)));
         }
-        let visited = self.act(level, candidate, &element, labels, node, first).await?;
-        if level.depth == 0 {
-            let shown = self.look.url.clone();
-            self.note_code(&shown).await;
+        // What ran on a page goes with it.
+        if element.role == "link" || element.submits {
+            self.note_code_if_due().await;
         }
+        let visited = self.act(level, candidate, &element, labels, node, first).await?;
+        self.code_due = true;
         Ok(visited)
     }
 }

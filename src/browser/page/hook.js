@@ -47,6 +47,21 @@
     return Reflect.apply(target, self, args);
   });
 
+  // Elements whose handler was set as a property (`element.onclick = ...`); what it is now is asked of them.
+  const assigned = new WeakSet();
+  api.assigned = (element) => assigned.has(element);
+  for (const owner of [window.HTMLElement?.prototype, window.SVGElement?.prototype]) {
+    for (const name of owner ? Object.getOwnPropertyNames(owner) : []) {
+      if (!name.startsWith('on')) continue;
+      const descriptor = Object.getOwnPropertyDescriptor(owner, name);
+      if (!descriptor?.set || !descriptor.configurable) continue;
+      const set = new Proxy(descriptor.set, {
+        apply: (target, self, args) => { if (self && typeof self === 'object') assigned.add(self); return Reflect.apply(target, self, args); },
+      });
+      try { Object.defineProperty(owner, name, { ...descriptor, set }); } catch { /* a page may forbid it */ }
+    }
+  }
+
   // Closed shadow roots, for the walk; the page never sees them.
   const roots = new WeakMap();
   api.shadow = (host) => host.shadowRoot ?? roots.get(host) ?? null;
@@ -199,6 +214,8 @@
   for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'keydown', 'keyup']) {
     add.call(window, type, () => { source = null; used = true; }, { capture: true, passive: true });
   }
+  // A page that the browser had kept, and shows again.
+  add.call(window, 'pageshow', (event) => { if (event.persisted) api.restored = now(); }, { capture: true, passive: true });
   listeners.delete(window);
   const listen = (target) => ['input', 'change', 'toggle', 'focusin', 'scroll'].forEach((type) => {
     add.call(target, type, () => {

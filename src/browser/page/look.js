@@ -5,7 +5,11 @@
   const api = window[KEY];
   if (!api || api.look) return;
 
-  const squash = (text) => String(text ?? '').replace(/[\uE000-\uF8FF]/g, '').replace(/\s+/g, ' ').trim();
+  const SQUASHABLE = /[\uE000-\uF8FF]|[^\S ]| {2}|^ | $/;
+  const squash = (text) => {
+    const plain = String(text ?? '');
+    return SQUASHABLE.test(plain) ? plain.replace(/[\uE000-\uF8FF]/g, '').replace(/\s+/g, ' ').trim() : plain;
+  };
   const cut = (text, most = 160) => { const flat = squash(text); return flat.length > most ? flat.slice(0, most - 1) + '…' : flat; };
   const uids = new WeakMap();
   const byUid = new Map();
@@ -31,10 +35,21 @@
   };
   api.containsComposed = containsComposed;
 
+  // What is asked of many elements again and again is remembered for a look: places among siblings, ids, boxes.
+  let paths = null;
+  const once = (name, element, compute) => {
+    const known = paths?.[name];
+    if (!known) return compute(element);
+    let value = known.get(element);
+    if (value === undefined) { value = compute(element); known.set(element, value); }
+    return value;
+  };
+
   const styleOf = (element) => element.ownerDocument.defaultView?.getComputedStyle(element);
 
   // Rectangles of the element, or of its children when it has no box of its own.
-  const rectsOf = (element) => {
+  const rectsOf = (element) => once('rects', element, measure);
+  const measure = (element) => {
     let rects = [...element.getClientRects()].filter((r) => r.width >= 1 && r.height >= 1);
     if (!rects.length && (styleOf(element)?.display === 'contents' || element.localName === 'a')) {
       rects = [...element.children].flatMap((child) => [...child.getClientRects()]).filter((r) => r.width >= 1 && r.height >= 1);
@@ -48,7 +63,8 @@
   };
   api.rectsOf = rectsOf;
 
-  const visible = (element, memo) => {
+  const visible = (element, memo) => once('seen', element, (one) => isVisible(one, memo));
+  const isVisible = (element, memo) => {
     if (element.checkVisibility && styleOf(element)?.display !== 'contents' && !element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) return false;
     const rects = rectsOf(element);
     if (!rects.length) return false;
@@ -146,8 +162,6 @@
   };
 
   const stableId = (id) => id && id.length <= 40 && !/\d{4,}|[0-9a-f]{8}-|:|^ember|^react|^radix|^headlessui|^mui-|[0-9a-f]{10,}/i.test(id);
-  // Places among siblings and how often an id occurs are counted once for a look, not once for each element.
-  let paths = null;
   const isOnly = (root, id) => {
     if (!paths) return root.querySelectorAll('#' + CSS.escape(id)).length === 1;
     let ids = paths.ids.get(root);
@@ -158,24 +172,31 @@
     }
     return ids.get(id) === 1;
   };
+  const FEW = 16;
   const placeOf = (node) => {
-    const siblings = node.parentNode?.children ?? [];
-    const known = paths?.places.get(node);
-    if (known) return known;
-    const same = new Map();
-    const places = [];
-    for (const sibling of siblings) {
-      const index = (same.get(sibling.localName) ?? 0) + 1;
-      same.set(sibling.localName, index);
-      places.push([sibling, index]);
+    const parent = node.parentNode;
+    const name = node.localName;
+    if (!parent?.children) return { index: 1, same: 1 };
+    if (parent.children.length <= FEW) {
+      let index = 0;
+      let same = 0;
+      for (let sibling = parent.firstElementChild; sibling; sibling = sibling.nextElementSibling) {
+        if (sibling.localName === name) same += 1;
+        if (sibling === node) index = same;
+      }
+      return { index, same };
     }
-    let mine = { index: 1, same: 1 };
-    for (const [sibling, index] of places) {
-      const place = { index, same: same.get(sibling.localName) };
-      if (sibling === node) mine = place;
-      paths?.places.set(sibling, place);
+    let known = paths?.places.get(parent);
+    if (!known) {
+      known = { index: new Map(), same: new Map() };
+      for (let sibling = parent.firstElementChild; sibling; sibling = sibling.nextElementSibling) {
+        const same = (known.same.get(sibling.localName) ?? 0) + 1;
+        known.same.set(sibling.localName, same);
+        known.index.set(sibling, same);
+      }
+      paths?.places.set(parent, known);
     }
-    return mine;
+    return { index: known.index.get(node) ?? 1, same: known.same.get(name) ?? 1 };
   };
   const cssOf = (element) => {
     const known = paths?.css.get(element);
@@ -206,31 +227,39 @@
 
   const HANDLERS = [...CLICKS, ...HOVERS, 'keydown', 'change'].map((type) => [type, 'on' + type]);
 
-  const handlerTypes = (element) => {
-    const types = new Set(api.frameApi(element).listeners(element)?.keys() ?? []);
-    for (const [type, property] of HANDLERS) if (element[property]) types.add(type);
+  const NO_TYPES = new Set();
+  const handlerTypes = (element, own) => {
+    const heard = own.listeners(element);
+    let types = null;
+    const add = (type) => { types = types ?? new Set(heard?.keys()); types.add(type); };
+    if (heard?.size) types = new Set(heard.keys());
+    // The properties are asked for only where one was set, or stands as an attribute: asking is dear.
+    const written = element.hasAttributes() && element.getAttributeNames().some((name) => name.startsWith('on'));
+    if (written || own.assigned(element)) for (const [type, property] of HANDLERS) if (element[property]) add(type);
     // A framework keeps the element's own handlers in a property.
     for (const key of Object.getOwnPropertyNames(element)) {
       const value = element[key];
-      if (typeof value === 'function' && PROP.test(key)) types.add('click');
+      if (typeof value === 'function' && PROP.test(key)) add('click');
       else if (value && typeof value === 'object' && /props|handlers|events|vei|listeners/i.test(key)) {
         const bag = Object.keys(value).slice(0, 60);
         const has = (pattern) => bag.some((name) => pattern.test(name) && typeof (value[name]?.value ?? value[name]) === 'function');
-        if (has(/^(on)?change$/i)) types.add('change');
-        if (has(/^(on)?double_?click$|^(on)?dbl_?click$/i)) types.add('dblclick');
-        if (has(/^(on)?context_?menu$/i)) types.add('contextmenu');
-        if (has(/^(on)?(click|mouse_?down|pointer_?down)$/i)) types.add('click');
-        else if (/reactProps/.test(key)) { types.delete('click'); }
+        if (has(/^(on)?change$/i)) add('change');
+        if (has(/^(on)?double_?click$|^(on)?dbl_?click$/i)) add('dblclick');
+        if (has(/^(on)?context_?menu$/i)) add('contextmenu');
+        if (has(/^(on)?(click|mouse_?down|pointer_?down)$/i)) add('click');
+        else if (/reactProps/.test(key)) types?.delete('click');
       }
     }
-    return types;
+    return types ?? NO_TYPES;
   };
   api.frameApi = (element) => element.ownerDocument.defaultView?.[KEY] ?? api;
 
   const NONE = [];
-  const jqueryTargets = (element) => {
+  const jqueryTargets = (element, own) => {
+    // It listens itself where it delegates.
+    if (!own.listeners(element)?.size) return NONE;
     try {
-      const view = element.ownerDocument.defaultView;
+      const view = (element.ownerDocument ?? element).defaultView;
       if (!view.jQuery?._data) return NONE;
       const events = view.jQuery._data(element, 'events');
       const found = [];
@@ -242,15 +271,14 @@
   };
 
   const LANDMARKS = { nav: 'navigation', header: 'banner', footer: 'contentinfo', aside: 'complementary', main: 'main' };
-  const landmarkOf = (element) => {
-    for (let node = element; node; node = parentElementOf(node)) {
-      const role = node.getAttribute('role');
-      if (role && /^(navigation|banner|contentinfo|complementary|main|menubar)$/.test(role)) return role;
-      const own = LANDMARKS[node.localName];
-      if (own && !(own === 'banner' && parentElementOf(node)?.closest?.('main, article, section, [role=dialog]'))) return own;
-    }
-    return '';
-  };
+  const landmarkOf = (element) => once('landmark', element, (node) => {
+    const role = node.getAttribute('role');
+    if (role && /^(navigation|banner|contentinfo|complementary|main|menubar)$/.test(role)) return role;
+    const own = LANDMARKS[node.localName];
+    const parent = parentElementOf(node);
+    if (own && !(own === 'banner' && parent?.closest?.('main, article, section, [role=dialog]'))) return own;
+    return parent ? landmarkOf(parent) : '';
+  });
 
   const CONFIRM = /\b(are you sure|really|confirm|cannot be undone|can't be undone|permanently|sicher|wirklich|sûr|seguro|sicuro|tem certeza|確認|确定|确认)\b|確認|确定|确认|정말|уверены/i;
   const overlayKind = (element, style) => {
@@ -282,7 +310,7 @@
 
   // The look itself.
   api.look = (options) => {
-    paths = { ids: new Map(), places: new Map(), css: new Map() };
+    paths = { ids: new Map(), places: new Map(), css: new Map(), rects: new Map(), seen: new Map(), landmark: new Map(), group: new Map(), layer: new Map() };
     try { return look(options); } finally { paths = null; }
   };
   const look = (options) => {
@@ -309,6 +337,8 @@
     const walkRoot = (root, frame, offset, depth) => {
       const delegated = [];
       const own = (root.defaultView ?? root.ownerDocument?.defaultView)?.[KEY] ?? api;
+      // Asking each element costs a check of all styles.
+      let editable = (root.ownerDocument ?? root).designMode === 'on' || !!root.querySelector('[contenteditable]');
       const stack = [...(root.children ?? [])].reverse();
       while (stack.length) {
         const element = stack.pop();
@@ -318,7 +348,8 @@
         if (name === 'script' || name === 'style' || name === 'template' || name === 'head' || name === 'noscript') continue;
         if (element.inert) continue;
         const shadow = own.shadow(element);
-        consider(element, name, frame, offset, depth, delegated);
+        if (shadow && !editable) editable = !!shadow.querySelector('[contenteditable]');
+        consider(element, name, own, frame, offset, depth, delegated, editable);
         if (name === 'iframe' || name === 'frame') {
           enterFrame(element, frame, offset, depth);
           continue;
@@ -351,7 +382,7 @@
       walkRoot(inner, [...frame, ...chainOf(element).map((css) => '>>' + css), css], { x: offset.x + dx, y: offset.y + dy }, depth + 1);
     };
 
-    const consider = (element, name, frame, offset, depth, delegated) => {
+    const consider = (element, name, own, frame, offset, depth, delegated, editable) => {
       const attribute = (key) => element.getAttribute(key);
       if (name === 'img' && element.complete && element.naturalWidth === 0 && element.currentSrc && !/^data:/.test(element.currentSrc)) {
         if (element.checkVisibility?.() !== false) broken.push(element.currentSrc);
@@ -403,15 +434,15 @@
       else if (NATIVE.has(name)) { why = 'native'; strong = true; }
       else if (name === 'input' && element.type !== 'hidden') { why = 'native'; strong = true; }
       else if (role && ROLES.has(role)) { why = 'role'; strong = true; }
-      else if (element.isContentEditable && !parentElementOf(element)?.isContentEditable) { why = 'editable'; strong = true; }
-      const types = handlerTypes(element);
+      else if (editable && element.isContentEditable && !parentElementOf(element)?.isContentEditable) { why = 'editable'; strong = true; }
+      const types = handlerTypes(element, own);
       const clicks = CLICKS.some((type) => types.has(type));
       const hovers = HOVERS.some((type) => types.has(type));
       if (name === 'html' || name === 'body') {
-        for (const selector of jqueryTargets(element)) delegated.push({ element, selector });
+        for (const selector of jqueryTargets(element, own)) delegated.push({ element, selector });
         return;
       }
-      for (const selector of jqueryTargets(element)) delegated.push({ element, selector });
+      for (const selector of jqueryTargets(element, own)) delegated.push({ element, selector });
       if (!why && clicks) why = 'listener';
       if (!why && name !== 'iframe' && name !== 'label') {
         const cursor = styleOf(element)?.cursor;
@@ -447,7 +478,7 @@
     walkRoot(document, [], { x: 0, y: 0 }, 0);
     const jq = [];
     if (!glance && window.jQuery?._data) {
-      for (const owner of [document, document.body]) if (owner) for (const selector of jqueryTargets(owner)) jq.push({ element: owner === document ? document.documentElement : owner, selector });
+      for (const owner of [document, document.body]) if (owner) for (const selector of jqueryTargets(owner, api)) jq.push({ element: owner === document ? document.documentElement : owner, selector });
       resolveDelegated(jq);
     }
 
@@ -504,20 +535,32 @@
       for (let i = overlays.length - 1; i >= 0; i -= 1) if (containsComposed(overlays[i].element, element)) return i;
       return -1;
     };
-    const layerOf = (element) => {
-      for (let node = element; node && node.localName !== 'body'; node = parentElementOf(node)) {
-        const style = memo.get(node) ?? styleOf(node);
-        if (style.position === 'fixed' || style.position === 'absolute') {
-          const full = styleOf(node);
-          if (full.zIndex !== 'auto' && Number(full.zIndex) > 0 || style.position === 'fixed') {
-            const rect = node.getBoundingClientRect();
-            return { uid: uidOf(node), share: Math.round((rect.width * rect.height) / (innerWidth * innerHeight) * 100) / 100, fixed: style.position === 'fixed' };
-          }
+    const layerOf = (element) => once('layer', element, (node) => {
+      if (node.localName === 'body') return null;
+      const { position } = memo.get(node) ?? styleOf(node);
+      if (position === 'fixed' || position === 'absolute') {
+        const { zIndex } = styleOf(node);
+        if (zIndex !== 'auto' && Number(zIndex) > 0 || position === 'fixed') {
+          const rect = node.getBoundingClientRect();
+          return { uid: uidOf(node), share: Math.round((rect.width * rect.height) / (innerWidth * innerHeight) * 100) / 100, fixed: position === 'fixed' };
         }
       }
-      return null;
-    };
+      const parent = parentElementOf(node);
+      return parent ? layerOf(parent) : null;
+    });
 
+    // What the icons in a control are called: class names of it and of its parts.
+    const iconsOf = (element) => {
+      let names = '';
+      for (const part of [element, ...(element.firstElementChild ? element.querySelectorAll('[class]') : [])]) {
+        const name = part.getAttribute('class');
+        if (name) names += `${names ? ' ' : ''}class="${name}"`;
+        if (names.length > 400) break;
+      }
+      return names.slice(0, 400);
+    };
+    const classNames = (element) => (element.getAttribute('class') ?? '').split(/\s+/);
+    const kindOf = (element) => once('group', element, (node) => `${node.localName}.${classNames(node).filter((c) => c && !/\d|^(active|open|show|selected|disabled|current|menu-open)$/.test(c)).sort().join('.')}`);
     const fields = new Map();
     const hasField = (around) => {
       if (!fields.has(around)) fields.set(around, !!around?.querySelector('input:not([type=hidden]):not([type=checkbox]):not([type=radio]), textarea'));
@@ -533,8 +576,8 @@
       const landmark = landmarkOf(element);
       // A table that lays out a navigation is no list of rows.
       const table = landmark === 'navigation' ? null : row?.closest('table, [role=grid], [role=table], [role=treegrid]');
-      let rowIndex = null;
-      let tableIndex = null;
+      let rowIndex;
+      let tableIndex;
       if (row && table) {
         const known = tables.findIndex((t) => t.element === table);
         if (known >= 0) {
@@ -542,38 +585,43 @@
           if (at >= 0) { rowIndex = at; tableIndex = known; }
         }
       }
-      const disabled = element.disabled === true || element.getAttribute('aria-disabled') === 'true' || element.matches?.(':disabled') || /(^|\s)(disabled|is-disabled)(\s|$)/.test(element.getAttribute('class') ?? '') && styleOf(element)?.pointerEvents === 'none' || false;
-      const testId = TEST_IDS.map((key) => element.getAttribute(key)).find(Boolean) ?? null;
-      const classes = (element.getAttribute('class') ?? '').split(/\s+/).filter((c) => c && !/^(active|open|show|selected|hover|focus|disabled|current)$|\d/.test(c)).sort().join('.');
+      const disabled = element.disabled === true || element.getAttribute('aria-disabled') === 'true' || element.matches?.(':disabled') || /(^|\s)(disabled|is-disabled)(\s|$)/.test(element.getAttribute('class') ?? '') && styleOf(element)?.pointerEvents === 'none';
+      const shadow = chainOf(element);
+      const testId = TEST_IDS.map((key) => element.getAttribute(key)).find(Boolean);
+      const classes = classNames(element).filter((c) => c && !/^(active|open|show|selected|hover|focus|disabled|current)$|\d/.test(c)).sort().join('.');
       const listParent = parentElementOf(row ?? element);
       const group = (() => {
         const path = [];
-        for (let node = element, i = 0; node && i < 4 && node.localName !== 'body'; node = parentElementOf(node), i += 1) path.push(node.localName + '.' + ((node.getAttribute('class') ?? '').split(/\s+/).filter((c) => c && !/\d|^(active|open|show|selected|disabled|current|menu-open)$/.test(c)).sort().join('.')));
+        for (let node = element, i = 0; node && i < 4 && node.localName !== 'body'; node = parentElementOf(node), i += 1) path.push(kindOf(node));
         return path.join('<');
       })();
-      const html = element.outerHTML;
-      const icons = (html.slice(0, 1500).match(/class="([^"]*)"/g) ?? []).join(' ').slice(0, 400);
+      const icons = iconsOf(element);
+      // What is usual is left out: a page of many controls makes a long answer.
+      const tag = element.localName;
+      const { form } = element;
+      const className = element.getAttribute('class') ?? '';
+      const attribute = (key) => element.getAttribute(key) ?? undefined;
       elements.push({
-        uid: uidOf(element), tag: element.localName, why: f.why, role, name: label,
-        input: element.localName === 'input' ? element.type : element.localName === 'textarea' || f.why === 'editable' ? 'text' : null,
-        href: element.localName === 'a' || element.localName === 'area' ? (element.href?.baseVal ?? element.href ?? null) : null,
-        rawHref: element.getAttribute('href'),
-        target: element.getAttribute('target'), download: element.hasAttribute('download'),
-        submits: (element.localName === 'button' && element.form && (element.type === 'submit')) || (element.localName === 'input' && ['submit', 'image'].includes(element.type)) || false,
-        formMethod: element.form ? (element.getAttribute('formmethod') || element.form.getAttribute('method') || 'get').toLowerCase() : null,
-        formAction: element.form ? (element.getAttribute('formaction') || element.form.getAttribute('action') || '') : null,
-        title: cut(element.getAttribute('title') ?? ''), icons,
-        disabled, checked: element.checked === true || element.getAttribute('aria-checked') === 'true',
-        expanded: element.getAttribute('aria-expanded') ?? (element.localName === 'summary' ? String(element.parentElement?.open ?? false) : null),
-        selected: element.getAttribute('aria-selected') === 'true' || element.getAttribute('aria-current') != null && element.getAttribute('aria-current') !== 'false' || element.getAttribute('aria-pressed') === 'true' || /(^|\s)(active|current|selected)(\s|$)/.test(element.getAttribute('class') ?? ''),
-        haspopup: element.getAttribute('aria-haspopup') ?? (/dropdown|menu|modal|collapse/.test(element.getAttribute('data-toggle') ?? element.getAttribute('data-bs-toggle') ?? '') ? 'true' : null),
-        readonly: element.readOnly === true,
-        field: hasField(element.closest('form, [role=search], [class*=input-group], [class*=search]') ?? parentElementOf(element)),
-        kind: typeof element.type === 'string' ? element.type : null,
-        clicks: f.clicks, hovers: f.hovers, types: [...f.types].slice(0, 24),
-        testId, label: labelTextOf(element) || null, placeholder: element.getAttribute('placeholder'),
-        text: cut(textOf(element), 80) || null, css: cssOf(element), shadow: chainOf(element), frame,
-        classes, landmark, overlay: overlayOf(element), layer: layerOf(element),
+        uid: uidOf(element), tag, why: f.why, role, name: label || undefined,
+        input: tag === 'input' ? element.type : tag === 'textarea' || f.why === 'editable' ? 'text' : undefined,
+        href: tag === 'a' || tag === 'area' ? element.href?.baseVal ?? element.href ?? undefined : undefined,
+        rawHref: attribute('href'),
+        target: attribute('target'), download: element.hasAttribute('download') || undefined,
+        submits: (tag === 'button' && form && element.type === 'submit') || (tag === 'input' && ['submit', 'image'].includes(element.type)) ? true : undefined,
+        formMethod: form ? (element.getAttribute('formmethod') || form.getAttribute('method') || 'get').toLowerCase() : undefined,
+        formAction: form ? (element.getAttribute('formaction') || form.getAttribute('action') || '') : undefined,
+        title: cut(element.getAttribute('title') ?? '') || undefined, icons: icons || undefined,
+        disabled: disabled || undefined, checked: element.checked === true || element.getAttribute('aria-checked') === 'true' || undefined,
+        expanded: attribute('aria-expanded') ?? (tag === 'summary' ? String(element.parentElement?.open ?? false) : undefined),
+        selected: element.getAttribute('aria-selected') === 'true' || element.getAttribute('aria-current') != null && element.getAttribute('aria-current') !== 'false' || element.getAttribute('aria-pressed') === 'true' || /(^|\s)(active|current|selected)(\s|$)/.test(className) || undefined,
+        haspopup: attribute('aria-haspopup') ?? (/dropdown|menu|modal|collapse/.test(element.getAttribute('data-toggle') ?? element.getAttribute('data-bs-toggle') ?? '') ? 'true' : undefined),
+        readonly: element.readOnly === true || undefined,
+        field: hasField(element.closest('form, [role=search], [class*=input-group], [class*=search]') ?? parentElementOf(element)) || undefined,
+        kind: typeof element.type === 'string' ? element.type : undefined,
+        clicks: f.clicks || undefined, hovers: f.hovers || undefined, types: f.types.size ? [...f.types].slice(0, 24) : undefined,
+        testId, label: labelTextOf(element) || undefined, placeholder: attribute('placeholder'),
+        text: cut(textOf(element), 80) || undefined, css: cssOf(element), shadow: shadow.length ? shadow : undefined, frame: frame.length ? frame : undefined,
+        classes: classes || undefined, landmark: landmark || undefined, overlay: overlayOf(element), layer: layerOf(element) ?? undefined,
         group, parent: listParent ? uidOf(listParent) : 0, row: rowIndex, table: tableIndex,
         x: Math.round(rect.left + offset.x), y: Math.round(rect.top + offset.y), width: Math.round(rect.width), height: Math.round(rect.height),
       });
@@ -749,24 +797,33 @@
   };
 
   // Waits until nothing has changed for `quiet` ms, no timer is due soon and no finite animation runs; or `cap` ms passed.
-  // Another document than `from` is waited for only until it has loaded and nothing has changed.
+  // Another document than `from` is waited for only until it has loaded, and a moment for what it then draws.
   api.still = (quiet, cap, known = [], from = null) => new Promise((resolve) => {
     const passing = from !== null && api.doc !== from;
     const start = api.now();
+    // A page that was kept and is shown again stands as it stood; its timers are known.
+    if (start - api.restored < 200) quiet = Math.min(quiet, 10);
     for (const one of views()) one.learned?.(known);
     const learned = () => api.learned(known);
+    let loaded = null;
+    // How long each reason has held it up, for diagnostics.
+    const held = {};
+    let last = start;
     const check = () => {
       const t = api.now();
       let reason = document.readyState === 'complete' ? null : 'loading';
+      if (!reason && loaded === null) loaded = t;
       for (const one of views()) {
         const frameNow = one.now();
-        if (frameNow - one.changed < quiet) reason = reason ?? 'changing';
+        if (frameNow - one.changed < quiet && !(passing && t - loaded > quiet * 2)) reason = reason ?? 'changing';
         if (passing) continue;
         if (one.pending()) reason = reason ?? 'timer';
         if (one.moving()) reason = reason ?? 'animation';
       }
-      if (!reason && t - start >= quiet) return resolve(JSON.stringify({ still: true, ms: t - start, ...learned(), tally: tally() }));
-      if (t - start > cap) return resolve(JSON.stringify({ still: false, reason, ms: t - start, ...learned(), tally: tally() }));
+      held[reason ?? 'quiet'] = Math.round((held[reason ?? 'quiet'] ?? 0) + t - last);
+      last = t;
+      if (!reason && (passing || t - start >= quiet)) return resolve(JSON.stringify({ still: true, ms: t - start, held, ...learned(), tally: tally() }));
+      if (t - start > cap) return resolve(JSON.stringify({ still: false, reason, ms: t - start, held, ...learned(), tally: tally() }));
       api.later(check, 8);
     };
     check();
