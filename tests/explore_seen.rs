@@ -30,12 +30,24 @@ const PAGES: &[(&str, &str)] = &[
         <button onclick='location.reload()'>Once more</button>
         <script>let pressed = false; const later = () => { if (pressed) show('it is later'); }; setTimeout(later, 400);</script>",
     ),
+    (
+        "/handlers",
+        "<div id=set>Set as a property</div><div id=taken>Taken away again</div><p class=told>Told to the document</p><p class=other>Not told of</p>
+        <script>get('set').onclick = () => hit('handlers/set'); get('taken').onclick = () => hit('handlers/taken'); get('taken').onclick = null;
+        window.jQuery = { _data: (owner, what) => owner === document && what === 'events' ? { click: [{ selector: '.told' }] } : undefined };
+        document.addEventListener('click', (event) => { if (event.target.closest('.told')) hit('handlers/told'); });</script>",
+    ),
+    (
+        "/edited",
+        "<div id=host></div><div contenteditable>Plain</div>
+        <script>get('host').attachShadow({ mode: 'open' }).innerHTML = '<div contenteditable aria-label=Inside>x</div>';</script>",
+    ),
     ("/login", "<form method=post action=/login><input name=u aria-label=User><input name=p type=password aria-label=Pass><button>Sign in</button></form>"),
     ("/in/home", "<button onclick='show(`home`)'>Home</button>"),
 ];
 
 static RAN: LazyLock<Ran> = LazyLock::new(|| {
-    let routes = ["/scroller", "/late", "/rows", "/timers", "/in/home"];
+    let routes = ["/scroller", "/late", "/rows", "/timers", "/handlers", "/edited", "/in/home"];
     let variables =
         [("AGENT_TEST_USERNAME", USERNAME), ("AGENT_TEST_PASSWORD", PASSWORD), ("AGENT_TEST_LOG", "journal=trace")];
     Ran::explore(PAGES, &routes, &[], &variables)
@@ -67,6 +79,23 @@ fn a_page_that_draws_itself_after_its_load_is_explored() {
 fn rows_of_one_listener_are_all_counted() {
     let found = RAN.report("/rows")["coverage"]["found"].as_u64().unwrap();
     assert!(found >= 80, "{found}");
+}
+
+#[test]
+fn a_handler_that_is_a_property_betrays_a_control_while_it_is_there() {
+    RAN.assert_hit("handlers/set");
+    assert!(!RAN.report("/handlers").to_string().contains("Taken away"));
+}
+
+#[test]
+fn what_jquery_hears_of_at_the_document_is_a_control() {
+    RAN.assert_hit("handlers/told");
+    assert!(!RAN.report("/handlers").to_string().contains("Not told of"));
+}
+
+#[test]
+fn editable_text_is_a_field_inside_a_shadow_root_too() {
+    assert_eq!(RAN.report("/edited")["coverage"]["found"], 2, "{:#}", RAN.report("/edited"));
 }
 
 #[test]

@@ -61,6 +61,12 @@ pub enum Decision {
 }
 
 impl Policy {
+    /// A policy that knows what belongs to the application, and allows nothing more than usual.
+    #[must_use]
+    pub fn of_application(base: &Url, own_origins: &[String]) -> Self {
+        Self { base: Some(base.clone()), own_origins: own_origins.to_vec(), ..Self::default() }
+    }
+
     /// Whether the address belongs to the application.
     #[must_use]
     pub fn is_own(&self, url: &Url) -> bool {

@@ -88,8 +88,7 @@ pub struct Flows<'a> {
 /// [`ExportError::NoFlow`] when none is left; [`ExportError::Flow`] when the recordings cannot be read, or a parameter
 /// does not fit.
 pub fn flow_specs<'a>(flows: &'a [Flow], store: &CacheStore, terms: &FlowTerms) -> Result<Flows<'a>, ExportError> {
-    let own_origins = terms.settings.own_origins.clone();
-    let policy = Policy { base: Some(terms.base.clone()), own_origins, ..Policy::default() };
+    let policy = Policy::of_application(&terms.base, &terms.settings.own_origins);
     let own = |url: &Url| policy.is_own(url);
     let mut done = Flows { specs: Vec::new(), missing: Vec::new() };
     for flow in flows {

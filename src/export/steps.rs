@@ -4,6 +4,7 @@ use url::Url;
 
 use super::Refusal;
 use super::text::{literal, slug};
+use crate::browser::Policy;
 use crate::maze::{Bug, BugKind};
 use crate::replay::login_variables;
 use crate::settings::Settings;
@@ -51,11 +52,8 @@ pub(super) fn playable<'a>(bug: &'a Bug, terms: &Terms) -> Result<(&'a TraceStep
 
 /// A trace that would leave the application, or give a file or a variable away, is not written down.
 fn bounded(bug: &Bug, terms: &Terms) -> Result<(), Refusal> {
-    let own = |url: &Url| {
-        let origin = url.origin().ascii_serialization();
-        url.origin() == terms.base.origin()
-            || terms.settings.own_origins.iter().any(|own| own.trim_end_matches('/').eq_ignore_ascii_case(&origin))
-    };
+    let policy = Policy::of_application(&terms.base, &terms.settings.own_origins);
+    let own = |url: &Url| policy.is_own(url);
     let login = login_variables(&terms.settings);
     let login: Vec<&str> = login.iter().map(String::as_str).collect();
     for step in &bug.trace {
