@@ -10,7 +10,7 @@
 # flow beside Playwright), make bench-heal (a corpus of failing Playwright tests: what is repaired, and what falsely), make fuzz (TARGET=state_file SECONDS=600)
 #
 # Assumed: a Rust toolchain (1.95 or newer) and make. As root on Debian the rest is installed; elsewhere both say what is
-# missing and how to get it. The development profile serves all of them: it builds in a third of the time of a release.
+# missing and how to get it. The development profile, which builds in a third of the time of a release, serves all but benchmarks.
 
 CARGO ?= cargo
 CARGO_FLAGS ?= --locked
@@ -64,8 +64,8 @@ bench-memory: BENCH = memory
 bench-complete: BENCH = complete
 bench-explore bench-look bench-memory bench-complete:
 	@sh scripts/setup.sh build browser peers
-	$(CARGO) build $(CARGO_FLAGS)
-	node benches/explore/$(BENCH).mjs $(APPS)
+	$(CARGO) build $(CARGO_FLAGS) --release
+	AGENT_TEST_BIN=$(CURDIR)/target/release/agent-test node benches/explore/$(BENCH).mjs $(APPS)
 
 bench-flow:
 	@sh scripts/setup.sh build browser node
