@@ -26,6 +26,7 @@ export function steps(journal) {
   const all = [];
   let doc = '';
   let look = null;
+  let full = null;
   let pending = null;
   let current = null;
   let cost = 0;
@@ -40,6 +41,7 @@ export function steps(journal) {
       for (const e of rest.elements.map(element)) known.set(`${rest.doc}#${e.uid}`, e);
       doc = rest.doc;
       look = rest;
+      if (rest.elements.length) full = rest;
       cost += rest.cost ?? 0;
       if (current && !current.after) current.after = rest;
       pending = null;
@@ -48,6 +50,8 @@ export function steps(journal) {
     if (op === 'dialog') { if (current) current.dialogs = (current.dialogs ?? 0) + 1; continue; }
     if (op === 'looked' || op === 'session') { if (op === 'session') begin({ do: 'session' }, t); continue; }
     if (op === 'target') {
+      // A page that was left and is shown again as it stood is not looked at anew: what was seen on it still holds.
+      if (full && !known.has(`${doc}#${what.uid}`)) { look = full; doc = full.doc; }
       pending = { ...what, element: known.get(`${doc}#${what.uid}`) };
       // Focus, a choice, a key need no pointer and leave no other line.
       const step = begin({ do: 'miss' }, t);
