@@ -330,3 +330,15 @@ fn with_every_warning_of_a_stranger_at_once_stdout_is_still_one_document() {
         assert!(status.stderr.contains(words), "{words}: {}", status.stderr);
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn a_working_directory_that_was_removed_is_told_with_what_to_do() {
+    let sandbox = Sandbox::new();
+    let script = "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" status --json";
+    let binary = env!("CARGO_BIN_EXE_agent-test");
+    let output = Command::new("sh").args(["-c", script, binary]).current_dir(sandbox.path()).output().unwrap();
+    let answer = Answer::from(output).exits(2);
+    assert_eq!(answer.json()["error"]["code"], "no_project");
+    assert!(answer.json()["error"]["hint"].as_str().unwrap().contains("--project-dir"), "{}", answer.stdout);
+}

@@ -21,7 +21,7 @@ const base = `http://127.0.0.1:${server.address().port}`;
 
 const { peak, reports } = await explore('memory', base, ['/big'], { journal: false });
 const count = reports[0].coverage;
-console.log(`a route of 2,000 nodes, ${count.found} elements, ${count.acted_on} acted on: peak ${peak.toFixed(0)} MB (resident, development profile)`);
+console.log(`a route of 2,000 nodes, ${count.found} elements, ${count.acted_on} acted on: peak ${peak.toFixed(0)} MB (resident)`);
 
 /** Descendants of a process that have ended and were not waited for. */
 function zombies(parent) {

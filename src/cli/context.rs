@@ -161,14 +161,23 @@ impl Context {
                 .hinted("name an existing directory with --project-dir"));
             }
             None => {
-                let here = std::env::current_dir().map_err(|error| {
-                    Failure::usage("no_project", format!("cannot tell the working directory: {error}"))
-                })?;
+                let here = working_directory()?;
                 find_project(&here)
             }
         };
         Ok(Self { project, ui, clock: Clock::from_env(), worktree: Arc::new(Mutex::new(note)) })
     }
+}
+
+/// The directory that the program was started in.
+///
+/// # Errors
+/// A [`Failure`] that says what to do, when it was removed or may not be read.
+pub(super) fn working_directory() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| {
+        Failure::usage("no_project", format!("cannot tell the working directory: {error}"))
+            .hinted("it may have been removed: change to a directory that exists, or name one with --project-dir")
+    })
 }
 
 /// The project of this directory. In a linked git worktree it is that of the main checkout, so that all worktrees work on

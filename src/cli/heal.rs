@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::context::working_directory;
 use super::signals::stop_on_signal;
 use super::{Context, block_on};
 use crate::exit::{Exit, Failure};
@@ -277,8 +278,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Result<Exit, Failure> {
         });
         return context.answer(json!({ "recovered": recovered }), text);
     }
-    let directory = std::env::current_dir()
-        .map_err(|error| Failure::usage("no_project", format!("cannot tell the working directory: {error}")))?;
+    let directory = working_directory()?;
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let (directory, project) = (real(&directory), real(&context.project));
     let root = if directory.starts_with(&project) { project.clone() } else { directory.clone() };

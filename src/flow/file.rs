@@ -389,6 +389,17 @@ pub fn parse(file: &str, text: &str) -> Result<Flow, FlowError> {
     })
 }
 
+/// What is known of an address before its parameters are filled in and it is joined to the application's: its scheme.
+fn may_be_opened(text: &str) -> Result<(), String> {
+    match url::Url::parse(text.trim()) {
+        Ok(url) if !matches!(url.scheme(), "http" | "https") => Err(format!(
+            "`open` is given the scheme `{}:`, expected a path as in `open: /orders`, or an address of the application that begins with http:// or https://",
+            url.scheme()
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn read_step(step: StepFile, heal: Heal) -> Result<Step, String> {
     const VERBS: &str = "`open`, `act`, `expect`, `assert`, `wait_for`, `extract`";
     let StepFile { open, act, expect, assert, wait_for, extract, heal: own, agent, timeout_ms } = step;
@@ -418,6 +429,7 @@ fn read_step(step: StepFile, heal: Heal) -> Result<Step, String> {
         Does::Open(text) | Does::Act(text) | Does::Assert(text) | Does::WaitFor(text) if text.trim().is_empty() => {
             return Err("the step is empty, expected a text".to_owned());
         }
+        Does::Open(text) => may_be_opened(text)?,
         _ => {}
     }
     Ok(Step { does, heal: own.unwrap_or(heal), agent, timeout_ms: timeout_ms.unwrap_or(limit), line: 0 })
@@ -456,6 +468,14 @@ mod tests {
         assert_eq!(problem("steps:\n  - expect: { count: x }\n").0, 2);
         assert!(problem("steps: []\n").2.contains("at least one"));
         assert!(problem("steps:\n  - expect: {}\n").2.contains("asks for nothing"));
+        for bad in ["javascript:alert(1)", "file:///etc/hostname", "localhost:3000/x"] {
+            let (line, _, text) = problem(&format!("steps:\n  - act: y\n  - open: {bad}\n"));
+            assert!(line == 3 && text.contains("scheme") && text.contains("/orders"), "{text}");
+        }
+        for good in ["/x", "orders?a=b:c", "http://a.b/x", "\"{{where}}:8080/x\""] {
+            let text = format!("params: {{ where: \"http://a.b\" }}\nsteps:\n  - open: {good}\n");
+            assert!(parse("x.yaml", &text).is_ok(), "{good}");
+        }
     }
 
     #[test]
