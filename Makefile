@@ -10,7 +10,7 @@
 # flow beside Playwright), make bench-heal (a corpus of failing Playwright tests: what is repaired, and what falsely), make fuzz (TARGET=state_file SECONDS=600)
 #
 # Assumed: a Rust toolchain (1.95 or newer) and make. As root on Debian the rest is installed; elsewhere both say what is
-# missing and how to get it. The development profile, which builds in a third of the time of a release, serves all but benchmarks.
+# missing and how to get it. The development profile, which builds in a third of the time of a release, serves all but the explorer's benchmarks.
 
 CARGO ?= cargo
 CARGO_FLAGS ?= --locked

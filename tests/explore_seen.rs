@@ -33,8 +33,10 @@ const PAGES: &[(&str, &str)] = &[
     (
         "/handlers",
         "<div id=set>Set as a property</div><div id=taken>Taken away again</div><p class=told>Told to the document</p><p class=other>Not told of</p>
+        <div id=list><p class=listed>Listed</p><p>Plain of the list</p></div>
         <script>get('set').onclick = () => hit('handlers/set'); get('taken').onclick = () => hit('handlers/taken'); get('taken').onclick = null;
-        window.jQuery = { _data: (owner, what) => owner === document && what === 'events' ? { click: [{ selector: '.told' }] } : undefined };
+        window.jQuery = { _data: (owner, what) => what !== 'events' ? undefined : owner === document ? { click: [{ selector: '.told' }] } : owner.id === 'list' ? { click: [{ selector: '.listed' }] } : undefined };
+        get('list').addEventListener('click', (event) => { if (event.target.closest('.listed')) hit('handlers/listed'); });
         document.addEventListener('click', (event) => { if (event.target.closest('.told')) hit('handlers/told'); });</script>",
     ),
     (
@@ -88,9 +90,11 @@ fn a_handler_that_is_a_property_betrays_a_control_while_it_is_there() {
 }
 
 #[test]
-fn what_jquery_hears_of_at_the_document_is_a_control() {
+fn what_jquery_hears_of_at_the_document_or_a_container_is_a_control_and_its_neighbours_are_not() {
     RAN.assert_hit("handlers/told");
-    assert!(!RAN.report("/handlers").to_string().contains("Not told of"));
+    RAN.assert_hit("handlers/listed");
+    let report = RAN.report("/handlers").to_string();
+    assert!(!report.contains("Not told of") && !report.contains("Plain of the list"), "{report}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use serde_saphyr::Spanned;
 use super::error::FlowError;
 use super::params::{Param, placeholders};
 use super::recording::Labels;
+use crate::trace::bounds::is_of_the_web;
 
 /// A flow: steps that are played from top to bottom in a fresh session.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -392,7 +393,7 @@ pub fn parse(file: &str, text: &str) -> Result<Flow, FlowError> {
 /// What is known of an address before its parameters are filled in and it is joined to the application's: its scheme.
 fn may_be_opened(text: &str) -> Result<(), String> {
     match url::Url::parse(text.trim()) {
-        Ok(url) if !matches!(url.scheme(), "http" | "https") => Err(format!(
+        Ok(url) if !is_of_the_web(&url) => Err(format!(
             "`open` is given the scheme `{}:`, expected a path as in `open: /orders`, or an address of the application that begins with http:// or https://",
             url.scheme()
         )),

@@ -7,13 +7,19 @@ use url::Url;
 
 use crate::env::SECRET_PREFIX;
 
+/// Whether an address is of a kind that a browser may be sent to: everything else runs code or reads files.
+#[must_use]
+pub fn is_of_the_web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+}
+
 /// Why a step must not open this address: not of the web, or not the application's own.
 ///
 /// # Errors
 /// The reason, for people.
 pub fn may_open(text: &str, is_own: impl Fn(&Url) -> bool) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("the step opens `{text}`, which is no address: {error}"))?;
-    if !matches!(url.scheme(), "http" | "https") {
+    if !is_of_the_web(&url) {
         return Err(format!("the step opens an address of the kind `{}:`, which is never opened", url.scheme()));
     }
     if !is_own(&url) {

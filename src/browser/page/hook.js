@@ -215,7 +215,7 @@
     add.call(window, type, () => { source = null; used = true; }, { capture: true, passive: true });
   }
   // A page that the browser had kept, and shows again.
-  add.call(window, 'pageshow', (event) => { if (event.persisted) api.restored = now(); }, { capture: true, passive: true });
+  add.call(window, 'pageshow', (event) => { if (event.persisted) api.restored = true; }, { capture: true, passive: true });
   listeners.delete(window);
   const listen = (target) => ['input', 'change', 'toggle', 'focusin', 'scroll'].forEach((type) => {
     add.call(target, type, () => {

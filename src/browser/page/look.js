@@ -45,6 +45,22 @@
     return value;
   };
 
+  // What an element has of the nearest of its ancestors, itself included, that has it; not by recursion, as pages nest deep.
+  const inherited = (name, element, own, none) => {
+    const known = paths?.[name];
+    const way = [];
+    let value = none;
+    for (let node = element; node; node = parentElementOf(node)) {
+      const before = known?.get(node);
+      if (before !== undefined) { value = before; break; }
+      way.push(node);
+      const mine = own(node);
+      if (mine !== undefined) { value = mine; break; }
+    }
+    for (const node of way) known?.set(node, value);
+    return value;
+  };
+
   const styleOf = (element) => element.ownerDocument.defaultView?.getComputedStyle(element);
 
   // Rectangles of the element, or of its children when it has no box of its own.
@@ -271,14 +287,12 @@
   };
 
   const LANDMARKS = { nav: 'navigation', header: 'banner', footer: 'contentinfo', aside: 'complementary', main: 'main' };
-  const landmarkOf = (element) => once('landmark', element, (node) => {
+  const landmarkOf = (element) => inherited('landmark', element, (node) => {
     const role = node.getAttribute('role');
     if (role && /^(navigation|banner|contentinfo|complementary|main|menubar)$/.test(role)) return role;
     const own = LANDMARKS[node.localName];
-    const parent = parentElementOf(node);
-    if (own && !(own === 'banner' && parent?.closest?.('main, article, section, [role=dialog]'))) return own;
-    return parent ? landmarkOf(parent) : '';
-  });
+    return own && !(own === 'banner' && parentElementOf(node)?.closest?.('main, article, section, [role=dialog]')) ? own : undefined;
+  }, '');
 
   const CONFIRM = /\b(are you sure|really|confirm|cannot be undone|can't be undone|permanently|sicher|wirklich|sûr|seguro|sicuro|tem certeza|確認|确定|确认)\b|確認|确定|确认|정말|уверены/i;
   const overlayKind = (element, style) => {
@@ -335,15 +349,15 @@
     const found = [];
 
     const walkRoot = (root, frame, offset, depth) => {
-      const delegated = [];
       const own = (root.defaultView ?? root.ownerDocument?.defaultView)?.[KEY] ?? api;
+      const delegated = glance ? [] : jqueryTargets(root, own).map((selector) => ({ element: root, selector }));
       // Asking each element costs a check of all styles.
       let editable = (root.ownerDocument ?? root).designMode === 'on' || !!root.querySelector('[contenteditable]');
       const stack = [...(root.children ?? [])].reverse();
       while (stack.length) {
         const element = stack.pop();
         nodes += 1;
-        if (nodes > most) { truncated = true; return; }
+        if (nodes > most) { truncated = true; break; }
         const name = element.localName;
         if (name === 'script' || name === 'style' || name === 'template' || name === 'head' || name === 'noscript') continue;
         if (element.inert) continue;
@@ -358,6 +372,7 @@
         for (let child = element.lastElementChild; child; child = child.previousElementSibling) stack.push(child);
         if (shadow) for (let i = shadow.children.length - 1; i >= 0; i -= 1) stack.push(shadow.children[i]);
       }
+      resolveDelegated(delegated, frame, offset, depth);
     };
 
     const enterFrame = (element, frame, offset, depth) => {
@@ -438,11 +453,8 @@
       const types = handlerTypes(element, own);
       const clicks = CLICKS.some((type) => types.has(type));
       const hovers = HOVERS.some((type) => types.has(type));
-      if (name === 'html' || name === 'body') {
-        for (const selector of jqueryTargets(element, own)) delegated.push({ element, selector });
-        return;
-      }
       for (const selector of jqueryTargets(element, own)) delegated.push({ element, selector });
+      if (name === 'html' || name === 'body') return;
       if (!why && clicks) why = 'listener';
       if (!why && name !== 'iframe' && name !== 'label') {
         const cursor = styleOf(element)?.cursor;
@@ -463,24 +475,22 @@
       found.push({ element, why, strong, types, clicks, hovers, frame, offset, depth });
     };
 
-    const resolveDelegated = (delegated) => {
+    // jQuery's handlers are kept by a container: what their selectors mean are the controls.
+    const resolveDelegated = (delegated, frame, offset, depth) => {
+      if (!delegated.length) return;
+      const listed = new Set(found.map((f) => f.element));
       for (const { element, selector } of delegated) {
         let targets = [];
         try { targets = [...element.querySelectorAll(selector)].slice(0, 400); } catch { continue; }
         for (const target of targets) {
-          if (found.some((f) => f.element === target)) continue;
-          found.push({ element: target, why: 'listener', strong: false, types: new Set(['click']), clicks: true, hovers: false, frame: [], offset: { x: 0, y: 0 }, depth: 0 });
+          if (listed.has(target)) continue;
+          listed.add(target);
+          found.push({ element: target, why: 'listener', strong: false, types: new Set(['click']), clicks: true, hovers: false, frame, offset, depth });
         }
       }
     };
 
-    // The top document, with jQuery's delegated handlers resolved afterwards.
     walkRoot(document, [], { x: 0, y: 0 }, 0);
-    const jq = [];
-    if (!glance && window.jQuery?._data) {
-      for (const owner of [document, document.body]) if (owner) for (const selector of jqueryTargets(owner, api)) jq.push({ element: owner === document ? document.documentElement : owner, selector });
-      resolveDelegated(jq);
-    }
 
     // Nested candidates: a container that only delegates is no control; a part without a handler of its own is not another one.
     const set = new Map(found.map((f) => [f.element, f]));
@@ -535,7 +545,7 @@
       for (let i = overlays.length - 1; i >= 0; i -= 1) if (containsComposed(overlays[i].element, element)) return i;
       return -1;
     };
-    const layerOf = (element) => once('layer', element, (node) => {
+    const layerOf = (element) => inherited('layer', element, (node) => {
       if (node.localName === 'body') return null;
       const { position } = memo.get(node) ?? styleOf(node);
       if (position === 'fixed' || position === 'absolute') {
@@ -545,9 +555,8 @@
           return { uid: uidOf(node), share: Math.round((rect.width * rect.height) / (innerWidth * innerHeight) * 100) / 100, fixed: position === 'fixed' };
         }
       }
-      const parent = parentElementOf(node);
-      return parent ? layerOf(parent) : null;
-    });
+      return undefined;
+    }, null);
 
     // What the icons in a control are called: class names of it and of its parts.
     const iconsOf = (element) => {
@@ -801,14 +810,16 @@
   api.still = (quiet, cap, known = [], from = null) => new Promise((resolve) => {
     const passing = from !== null && api.doc !== from;
     const start = api.now();
-    // A page that was kept and is shown again stands as it stood; its timers are known.
-    if (start - api.restored < 200) quiet = Math.min(quiet, 10);
+    // A page that was kept and is shown again stands as it stood; its timers are known. Only until somebody has waited for
+    // it: what is done to it then is waited for as ever.
+    if (api.restored) quiet = Math.min(quiet, 10);
     for (const one of views()) one.learned?.(known);
     const learned = () => api.learned(known);
     let loaded = null;
     // How long each reason has held it up, for diagnostics.
     const held = {};
     let last = start;
+    const answer = (told) => { api.restored = false; resolve(JSON.stringify({ ...told, ms: api.now() - start, held, ...learned(), tally: tally() })); };
     const check = () => {
       const t = api.now();
       let reason = document.readyState === 'complete' ? null : 'loading';
@@ -822,8 +833,8 @@
       }
       held[reason ?? 'quiet'] = Math.round((held[reason ?? 'quiet'] ?? 0) + t - last);
       last = t;
-      if (!reason && (passing || t - start >= quiet)) return resolve(JSON.stringify({ still: true, ms: t - start, held, ...learned(), tally: tally() }));
-      if (t - start > cap) return resolve(JSON.stringify({ still: false, reason, ms: t - start, held, ...learned(), tally: tally() }));
+      if (!reason && (passing || t - start >= quiet)) return answer({ still: true });
+      if (t - start > cap) return answer({ still: false, reason });
       api.later(check, 8);
     };
     check();
